@@ -165,7 +165,7 @@ const commits = async (bench: Bench, db: Postgres): Promise<void> => {
     const startedAt = performance.now()
     appendFileSync(path, `${JSON.stringify({ n, text: 'x'.repeat(400) })}\n`)
     reportWrite(path)
-    await owned.settled()
+    await owned.whenSettled()
     times.push(performance.now() - startedAt)
   }
   await owned.release(5_000)

@@ -99,10 +99,10 @@ const serve = async <R extends ApiRequest>(
   complete = (body: Record<string, unknown>, _tokenId: string) => body,
 ) => {
   const token = requireToken(ctx)
-  const parsed = format.parse(complete(body, token.id))
+  const apiRequest = format.parse(complete(body, token.id))
   const request = {
-    ...parsed,
-    conversation: parsed.conversation ?? header(ctx, 'x-hermes-session-id'),
+    ...apiRequest,
+    conversation: apiRequest.conversation ?? header(ctx, 'x-hermes-session-id'),
   }
   const revoked = ctx.app.apiTokens.signal(token.id)
   const isBound = token.disconnect === 'stop' || ctx.requestKey === undefined

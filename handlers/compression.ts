@@ -30,16 +30,16 @@ export const compress = endpoint({
   run: async (ctx, { session_id, focus_topic, topic }) => {
     const { compressions, sessionViews: views } = ctx.app
     const focus = focus_topic || topic || ''
-    const done = await compressions.compress(session_id, focus, ctx.signal)
-    const [before, after] = done.tokens.map(formatTokens)
+    const result = await compressions.compress(session_id, focus, ctx.signal)
+    const [before, after] = result.tokens.map(formatTokens)
     return {
       ok: true as const,
-      session: await views.full(done.session_id),
+      session: await views.full(result.session_id),
       summary: {
-        headline: `Compressed: ${done.messages[0]} → ${done.messages[1]} messages`,
+        headline: `Compressed: ${result.messages[0]} → ${result.messages[1]} messages`,
         token_line: `Rough transcript estimate: ~${before} → ~${after} tokens`,
         note: focus ? `Focus: ${focus}` : null,
-        reference_message: compressions.reference(done.text),
+        reference_message: compressions.reference(result.text),
       },
       focus_topic: focus || null,
     }

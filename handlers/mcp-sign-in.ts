@@ -84,8 +84,8 @@ export const finish = endpoint({
   input: z.object({ address: z.string().min(1).max(20_000) }),
   output: Server,
   async run(ctx, { address }) {
-    const ended = await ctx.app.mcp.signIns.finish(replyIn(address.trim()), { home: ctx.home })
-    return { ...ok, server: serverOf(ctx, ended.name) }
+    const result = await ctx.app.mcp.signIns.finish(replyIn(address.trim()), { home: ctx.home })
+    return { ...ok, server: serverOf(ctx, result.name) }
   },
 })
 

@@ -168,10 +168,10 @@ export const remove = endpoint({
   run(ctx, { id }) {
     requireOwn(ctx, id)
     const { receivers } = ctx.app.notifications
-    const removed = receivers.find(id)
+    const receiver = receivers.find(id)
     receivers.remove(id)
     // Afterwards no one knows its name.
-    changed(() => removed && `removed ${receivers.labelOf(removed)}`)(ctx, {})
+    changed(() => receiver && `removed ${receivers.labelOf(receiver)}`)(ctx, {})
     return show(ctx)
   },
 })

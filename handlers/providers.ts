@@ -25,8 +25,8 @@ const Changed = Ok.extend({
 })
 
 const change = async (ctx: Ctx, provider: string, key: string | null) => {
-  const { values: _, ...done } = await ctx.app.models.setKey(ctx.home, provider, key)
-  return { ...ok, ...done }
+  const { values: _, ...result } = await ctx.app.models.setKey(ctx.home, provider, key)
+  return { ...ok, ...result }
 }
 
 export const save = endpoint({

@@ -123,18 +123,18 @@ export const restore = endpoint({
     const mayChange = mayChangeIn(ctx, session_id)
     const owner = app.files.areas.sessionOf(home, session_id).home
     const note = recordUndone(app.sessions, session_id)
-    const done = await app.checkpoints.restore(owner, session_id, {
+    const result = await app.checkpoints.restore(owner, session_id, {
       ...what,
       beforeFiles: change => {
         mayChange?.(change.paths)
         note.before(change)
       },
     })
-    note.correct(done.restored)
-    const [first] = done.failed
+    note.correct(result.restored)
+    const [first] = result.failed
     return {
       ok: !first,
-      ...done,
+      ...result,
       ...(first && { error: `${first.path} could not be restored: ${first.error}` }),
     }
   },

@@ -213,12 +213,12 @@ export const remove = endpoint({
       await checkpoints.remove(home, id)
     } else if (row) sessions.trash(id)
     // Last: if the process is killed before this, the remaining command-line row can be deleted again.
-    const removed = await ctx.app.hostSessions.remove(home, id, { permanent }).catch(error => {
+    const result = await ctx.app.hostSessions.remove(home, id, { permanent }).catch(error => {
       // A chat of ours is deleted. What was mirrored of its usage into a database that cannot be used is no message.
       if (row && !row.is_cli_session && error instanceof UserError) return false
       throw error
     })
-    if (removed && !row)
+    if (result && !row)
       hub.publish('list', { type: 'gone', data: { session_id: id } }, {}, home.name)
     return ok
   },

@@ -47,11 +47,11 @@ export const save = endpoint({
   output: Ok.extend({ name: z.string(), path: z.string(), version: z.string() }),
   run(ctx, { file, ...text }) {
     const { writer } = ctx.app.skills
-    const saved =
+    const result =
       file === undefined
         ? writer.save(ctx.home, text)
         : writer.saveFile(ctx.home, { ...text, file })
-    return { ok: true as const, ...saved }
+    return { ok: true as const, ...result }
   },
 })
 

@@ -197,7 +197,7 @@ export class Page {
       newId: randomId,
       place: () => ({
         profile: this.profiles.active.value,
-        project: this.projects.chosen.value ?? '',
+        project: this.projects.projectId.value ?? '',
       }),
       exclusively: platform.exclusively,
       onCreated: (key, row) => this.chats.created(key, row),
@@ -248,12 +248,12 @@ const start = async (app: Page, { load, cursors }: EventRouting): Promise<void> 
   const report = (error: unknown) => shell.toasts.showError(error)
   for (const source of ['gateway', 'notices'] as const) cursors.subscribe(source)
   // A browser sends six requests at a time: what the page shows first is requested first.
-  const opened = app.first.show(route.sessionId.value)
+  const firstChat = app.first.show(route.sessionId.value)
   const settings = app.settings.load().catch(report)
   // On a phone an open chat is all that is visible, and the connection may be slow. One that stalls holds nothing else up.
   if (route.sessionId.value && layout.narrow.value) {
     // A failure is shown in place of the chat.
-    const firstView = Promise.all([opened, loadTranscript().catch(() => undefined)])
+    const firstView = Promise.all([firstChat, loadTranscript().catch(() => undefined)])
     const painting = firstView.then(() => painted(platform))
     await Promise.race([painting, waitFor(ALONE_MS, platform)])
   }
@@ -264,7 +264,7 @@ const start = async (app: Page, { load, cursors }: EventRouting): Promise<void> 
   const inSidebar = hasList ? [projects] : []
   const loads = [models, workspaces, ...inSidebar].map(part => part.load().catch(report))
   await list
-  await opened
+  await firstChat
   app.first.openChat.peek().markRead()
   app.tabs.start()
   await Promise.all(loads)

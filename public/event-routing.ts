@@ -28,7 +28,7 @@ export type EventRoutingOptions = {
 
 export class EventRouting {
   readonly #options: EventRoutingOptions
-  readonly #failed = new Set<Source>()
+  readonly #failedSources = new Set<Source>()
   readonly cursors: EventCursors
 
   constructor(options: EventRoutingOptions) {
@@ -63,7 +63,7 @@ export class EventRouting {
 
   /** The connection is back: what could not be fetched is fetched now. */
   catchUp(): void {
-    for (const source of this.#failed) void this.#load(source)
+    for (const source of this.#failedSources) void this.#load(source)
     for (const pane of this.#options.panes.peek()) pane.openChat.peek().transcript.catchUp()
   }
 
@@ -80,14 +80,14 @@ export class EventRouting {
     const { sessions, inbox } = this.#options
     const { hostSessions } = this.#options.sidebar
     let cursor: string | undefined
-    this.#failed.delete(source)
+    this.#failedSources.delete(source)
     try {
       if (source === 'list') cursor = await sessions.load()
       else if (source === 'inbox') cursor = await inbox.load()
       else if (source === 'gateway') await hostSessions.probe()
       // Notices are transient: there is nothing to fetch.
     } catch (error) {
-      this.#failed.add(source)
+      this.#failedSources.add(source)
       throw error
     } finally {
       this.cursors.completeSnapshot(snapshot, cursor)

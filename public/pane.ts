@@ -127,11 +127,11 @@ export class Pane {
       !this.#blank.sessionId.peek() &&
       !this.#blank.isInUse()
     const waiting = outbox.list.peek().filter(({ session_id }) => session_id === null)
-    const left = [
+    const keys = [
       ...waiting.map(({ chat }) => chat).reverse(),
       ...chatsWithDraft(shell.platform.drafts),
     ]
-    for (const key of left) {
+    for (const key of keys) {
       if (!isEmpty()) return
       if (!(await this.#page.chats.isLeft(key)) || !isEmpty()) continue
       this.#blank = this.#begin(key)

@@ -338,7 +338,7 @@ export class App extends AppData {
       clock,
       resolve: id => sessions.resolve(id),
       endOthers: async () => void (await endDetached(config.env[MARK_VARIABLE])),
-      onEnded: (id, ended) => this.#reportProcess(id, ended),
+      onEnded: (id, program) => this.#reportProcess(id, program),
     })
     late(this, 'fileSearch', () => new FileSearch(listFiles, clock))
     this.terminals = new Terminals({
@@ -379,7 +379,7 @@ export class App extends AppData {
         void this.hostSessions.mirror(homes.of(sessions.row(id)?.profile), id)
       },
       onDone: id => void this.queue.next(id),
-      onEnded: ended => this.reports.onEnded(ended),
+      onEnded: turn => this.reports.onEnded(turn),
       onQueue: id => this.queue.publish(id),
       onPlanAnswer: (id, answer) => void this.queue.answerPlan(id, answer),
     })
@@ -578,9 +578,9 @@ export class App extends AppData {
     return { home, workspace: workspace || this.workspaces.defaultOf(home) }
   }
 
-  #reportProcess(session_id: string, ended: { command: string; exit_code: number | null }): void {
-    const code = ended.exit_code ?? '?'
-    const command = redact(ended.command).slice(0, 200)
+  #reportProcess(session_id: string, program: { command: string; exit_code: number | null }): void {
+    const code = program.exit_code ?? '?'
+    const command = redact(program.command).slice(0, 200)
     this.hub.publish('notices', {
       type: 'notice',
       data: {
@@ -638,7 +638,7 @@ export class App extends AppData {
     const backups = new Backups({
       clock,
       path: join(config.stateDir, 'backups.json'),
-      saved: () => places().places.map(({ dir }) => dir),
+      sources: () => places().places.map(({ dir }) => dir),
       make: (target, signal) =>
         makeBackup({ ...places(), version, addon, now: clock.now(), target, passphrase, signal }),
       hasKeys: passphrase !== null,

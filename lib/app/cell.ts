@@ -107,11 +107,11 @@ export const responseHold = (cell: Owned, clock: Clock): ResponseHold | undefine
   if (cell.epoch === 0) return undefined
   return isStream => {
     if (cell.isSettled()) return null
-    const settled = cell.settled()
-    if (isStream) return settled
+    const commit = cell.whenSettled()
+    if (isStream) return commit
     return new Promise((resolve, reject) => {
       const cancel = clock.timer(HOLD_MS, () => reject(late()))
-      settled.then(resolve, reject).finally(cancel)
+      commit.then(resolve, reject).finally(cancel)
     })
   }
 }
@@ -140,7 +140,7 @@ export const withCommittedCalls = (agent: Agent, cell: Owned, disk: CellDisk): A
       (tool): Tool => ({
         ...tool,
         run: async (ctx, input) => {
-          await cell.settled()
+          await cell.whenSettled()
           if (disk.isFull && tool.kind === 'write' && tool.reaches)
             return { content: disk.sentence, isError: true }
           const changes = tool.kind === 'write' || tool.kind === 'execute'

@@ -45,10 +45,10 @@ export const importTarget = (
   return {
     ...{ profile, workspace, find, write },
     fromExport(value) {
-      const read = fromExport(value)
+      const chat = fromExport(value)
       // A member does not choose tools that the profile does not have.
-      if (projects === null) delete read.meta.enabled_toolsets
-      return read
+      if (projects === null) delete chat.meta.enabled_toolsets
+      return chat
     },
     now: () => Math.floor(toSeconds(clock.now())),
     store: (path, open) => writeStream(area(), path, open),

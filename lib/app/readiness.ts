@@ -70,8 +70,8 @@ export class Readiness {
 
   #checkDisk(): NotReady[] {
     const checks = stateChecks(this.#stateDir, this.#machine, this.#stateDir)
-    const failed = checks.find(({ level }) => level === 'fail')
-    if (failed === undefined) return []
-    return [failed.code === 'disk_full' ? 'disk_full' : 'state_not_writable']
+    const problem = checks.find(({ level }) => level === 'fail')
+    if (problem === undefined) return []
+    return [problem.code === 'disk_full' ? 'disk_full' : 'state_not_writable']
   }
 }

@@ -17,9 +17,9 @@ const LONGEST_MS = 2 ** 31 - 1
 /** A timer of any length; the function that cancels it. */
 const start = (ms: number, run: () => void, keepsAlive: boolean): (() => void) => {
   let timer: ReturnType<typeof setTimeout>
-  const wait = (left: number): void => {
-    const next = () => (left > LONGEST_MS ? wait(left - LONGEST_MS) : run())
-    timer = setTimeout(next, Math.min(left, LONGEST_MS))
+  const wait = (ms: number): void => {
+    const next = () => (ms > LONGEST_MS ? wait(ms - LONGEST_MS) : run())
+    timer = setTimeout(next, Math.min(ms, LONGEST_MS))
     // Those of a browser are numbers.
     if (!keepsAlive) (timer as { unref?: () => void }).unref?.()
   }

@@ -141,9 +141,9 @@ export const waitForClose = (child: ChildProcess, onExit?: () => void): Promise<
       let seen = -1
       // One quiet check is not enough: after a busy event loop the timer fires before the pipes are read.
       const linger = setInterval(() => {
-        const read = bytesRead(child)
-        if (read !== seen && performance.now() < deadline) {
-          seen = read
+        const total = bytesRead(child)
+        if (total !== seen && performance.now() < deadline) {
+          seen = total
           return
         }
         for (const pipe of pipesOf(child)) pipe.destroy()

@@ -390,12 +390,12 @@ export const withCodes = <const T extends object>(object: T): Sent<T> => {
   const sentences = entries.flatMap(([name, value]) =>
     value instanceof Sentence ? [[name, value.coded] as const] : [],
   )
-  const sent = entries.map(([name, value]) => [
+  const texts = entries.map(([name, value]) => [
     name,
     value instanceof Sentence ? value.text : value,
   ])
   return {
-    ...Object.fromEntries(sent),
+    ...Object.fromEntries(texts),
     ...(sentences.length > 0 && { sentences: Object.fromEntries(sentences) }),
   }
 }

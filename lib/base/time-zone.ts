@@ -122,11 +122,11 @@ export const parseInstant = (text: unknown, zone: string): number | undefined =>
     .map(part => Number(part ?? 0))
   const fraction = Math.floor(Number(`0.${match[7] ?? 0}`) * 1_000)
   const wall = Date.UTC(year, month - 1, day, hour, minute, second, fraction)
-  const read = new Date(wall)
+  const date = new Date(wall)
   const isReal =
-    read.getUTCFullYear() === year &&
-    read.getUTCMonth() === month - 1 &&
-    read.getUTCDate() === day &&
+    date.getUTCFullYear() === year &&
+    date.getUTCMonth() === month - 1 &&
+    date.getUTCDate() === day &&
     hour < 24 &&
     minute < 60 &&
     second < 60

@@ -112,12 +112,12 @@ export const backup = async (
   if (!existsSync(config.stateDir) && !existsSync(config.baseHome))
     throw invalid(`There is nothing to save in ${config.baseHome}.`)
   const homes = new Homes(config, systemClock)
-  const chosen = profiles.length > 0 ? profiles.map(name => homes.open(name)) : homes.list()
+  const selection = profiles.length > 0 ? profiles.map(name => homes.open(name)) : homes.list()
   const passphrase = withKeys ? await newPassphrase(passphraseFile, place) : null
   // Absent where only an earlier version has run.
   noteFirstLocation(config)
   const result = await makeBackup({
-    ...backupPlaces(config, chosen),
+    ...backupPlaces(config, selection),
     now: systemClock.now(),
     target: resolve(cwd, file),
     passphrase,
@@ -159,11 +159,11 @@ export const restore = async (
   const { config, terminal, cwd } = place
   const path = resolve(cwd, file)
   if (mode !== 'restore') {
-    const read = await readArchive(path)
+    const archive = await readArchive(path)
     if (mode === 'list')
-      for (const { path: name, type, size = 0 } of read.lines)
+      for (const { path: name, type, size = 0 } of archive.lines)
         if (type === 'file') terminal.out(`${String(size).padStart(12)}  ${name}\n`)
-    terminal.note(describe(read).trimEnd())
+    terminal.note(describe(archive).trimEnd())
     if (mode === 'check') terminal.out('The backup is complete and undamaged.\n')
     return 0
   }

@@ -74,8 +74,8 @@ const takeRange = async (range: UserRange): Promise<void> => {
     server.once('error', () => reject(overlap(rangeText(range))))
     server.listen(`\0agent-webui-users-${rangeText(range)}`, resolve)
   })
-  const listed = readWholeText('/proc/net/unix').matchAll(/@agent-webui-users-(\d+)-(\d+)$/gm)
-  for (const [, from, to] of listed) {
+  const sockets = readWholeText('/proc/net/unix').matchAll(/@agent-webui-users-(\d+)-(\d+)$/gm)
+  for (const [, from, to] of sockets) {
     const other = { first: Number(from), last: Number(to) }
     const isOther = other.first !== range.first || other.last !== range.last
     if (!isOther || other.first > range.last || other.last < range.first) continue

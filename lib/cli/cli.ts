@@ -564,10 +564,10 @@ const COLUMN = 24
 
 const explain = ([words, help]: Explained[number]): string => {
   const lines = help.split('\n')
-  const left = `  ${words}`
-  const rest = left.length < COLUMN ? lines : ['', ...lines]
+  const head = `  ${words}`
+  const rest = head.length < COLUMN ? lines : ['', ...lines]
   return rest
-    .map((line, at) => `${(at === 0 ? left : '').padEnd(COLUMN)}${line}`.trimEnd())
+    .map((line, at) => `${(at === 0 ? head : '').padEnd(COLUMN)}${line}`.trimEnd())
     .join('\n')
 }
 

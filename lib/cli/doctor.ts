@@ -233,11 +233,11 @@ export const doctor = async (
   if (!('value' in program)) return report(terminal, [program], json)
   const version = await context.version()
   const base = { config, machine, ownNames, version, addon: program.value }
-  const opened = await openContext(profile, base)
-  const checks = await runChecks(opened)
+  const checkContext = await openContext(profile, base)
+  const checks = await runChecks(checkContext)
   const repairs = fix ? repair(checks, dryRun) : undefined
   // What is left is what counts.
   const isChanged = !dryRun && repairs !== undefined && repairs.length > 0
-  const left = isChanged ? await runChecks(opened) : checks
-  return report(terminal, left, json, { version, repairs, isDryRun: dryRun })
+  const remaining = isChanged ? await runChecks(checkContext) : checks
+  return report(terminal, remaining, json, { version, repairs, isDryRun: dryRun })
 }

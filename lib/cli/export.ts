@@ -45,7 +45,7 @@ export const exportSessions = async (
     throw invalid(`${pathOf(existing)} already exists. Choose an empty directory.`)
   makeDir(to)
 
-  const failed: string[] = []
+  const failures: string[] = []
   const rows: { updated_at: number }[] = []
   let count = 0
   for (const id of selection) {
@@ -61,7 +61,7 @@ export const exportSessions = async (
         )
       count += 1
     } catch (error) {
-      failed.push(id)
+      failures.push(id)
       terminal.note(`${id}: ${messageOf(error)}`)
     }
   }
@@ -71,7 +71,7 @@ export const exportSessions = async (
   if (isJson && target !== config.stateDir && sessions.length === 0)
     copyShared(config.stateDir, target)
   terminal.out(`${count} ${count === 1 ? 'session' : 'sessions'} written to ${to}\n`)
-  return failed.length > 0 ? 1 : 0
+  return failures.length > 0 ? 1 : 0
 }
 
 const exportJson = (folded: Folded, path: string, workspace: string): { updated_at: number } => {

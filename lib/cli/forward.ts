@@ -176,9 +176,9 @@ export const forward = async (
     const cut = setTimeout(() => server.closeAllConnections(), GRACE_MS)
     const drained = new Promise<void>(resolve => setTimeout(resolve, DRAIN_MS).unref())
     await Promise.race([drain.ended(), drained])
-    const closed = new Promise(resolve => server.close(resolve))
+    const serverClose = new Promise(resolve => server.close(resolve))
     server.closeIdleConnections()
-    await closed
+    await serverClose
     clearTimeout(cut)
   } catch (error) {
     log.error('closing', messageOf(error))

@@ -85,8 +85,8 @@ export const importChats = async (
   const clock = systemClock
   const homes = new Homes(config, clock)
   const home = homes.open(profile ?? homes.active())
-  const saved = new JsonFile(join(stateDir, 'settings.json'), asObject).read().default_workspace
-  const standard = resolveDefaultWorkspace(config, stringOrNull(saved) ?? undefined)
+  const path = new JsonFile(join(stateDir, 'settings.json'), asObject).read().default_workspace
+  const standard = resolveDefaultWorkspace(config, stringOrNull(path) ?? undefined)
   const workspace = new Workspaces(config, () => standard).defaultOf(home)
   const scopes = new FileScopes(
     config,

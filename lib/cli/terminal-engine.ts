@@ -77,9 +77,13 @@ export class TerminalEngine {
   readonly #cron: Cron
 
   static async open(config: Config, options: TerminalEngineOptions): Promise<TerminalEngine> {
-    const opened = new TerminalEngine(config, options, await createProxyDispatcher(config.env))
-    await opened.#engine.services.runners.ready
-    return opened
+    const terminalEngine = new TerminalEngine(
+      config,
+      options,
+      await createProxyDispatcher(config.env),
+    )
+    await terminalEngine.#engine.services.runners.ready
+    return terminalEngine
   }
 
   private constructor(

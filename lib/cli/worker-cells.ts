@@ -84,7 +84,7 @@ export const cellsDir = ({ stateDir }: Config): string => join(stateDir, 'cells'
 class CellProcess {
   readonly pid: number
   readonly port: number
-  readonly ended: Promise<Exit>
+  readonly exit: Promise<Exit>
   /** Started again as soon as it has ended. */
   isAgain = false
   isEnding = false
@@ -124,7 +124,7 @@ class CellProcess {
     child.stdin.on('error', () => undefined)
     this.pid = child.pid ?? 0
     this.port = port
-    this.ended = waitForClose(child)
+    this.exit = waitForClose(child)
     this.kill = () => killGroup(child, 'SIGKILL')
     try {
       if (child.pid !== undefined) limits.hold(cell, child.pid)
@@ -136,7 +136,7 @@ class CellProcess {
 
   killAfter(ms: number): void {
     const timer = setTimeout(this.kill, ms)
-    void this.ended.catch(() => undefined).then(() => clearTimeout(timer))
+    void this.exit.catch(() => undefined).then(() => clearTimeout(timer))
   }
 }
 
@@ -178,7 +178,7 @@ export class Cells {
   readonly #config: Config
   readonly #name: string
   readonly #log: Log
-  readonly #onEnd: (failed: string | null) => void
+  readonly #onEnd: (failedCell: string | null) => void
   readonly capacity: number
   readonly #running = new Map<string, CellProcess>()
   readonly #failures: Failures
@@ -200,7 +200,7 @@ export class Cells {
       limits: CellLimits
       /** Null: all cells are those of this process's user. */
       users: CellUsers | null
-      onEnd: (failed: string | null) => void
+      onEnd: (failedCell: string | null) => void
     },
   ) {
     this.#config = config
@@ -236,7 +236,7 @@ export class Cells {
   }
 
   async #follow(cell: string, one: CellProcess): Promise<void> {
-    const exit = await one.ended.catch(messageOf)
+    const exit = await one.exit.catch(messageOf)
     const isInOrder = typeof exit !== 'string' && exit.code === 0
     // Its commands may run on, and the next owner would run them again.
     if (!isInOrder) await endDetached(runOf(join(this.#dir, cell, 'state')))
@@ -338,6 +338,6 @@ export class Cells {
     this.#isStopping = true
     const all = [...this.#running.values()]
     for (const one of all) this.#stop(one)
-    await Promise.allSettled(all.map(({ ended }) => ended))
+    await Promise.allSettled(all.map(({ exit }) => exit))
   }
 }

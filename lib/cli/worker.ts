@@ -144,8 +144,8 @@ export const work = async (
   const supervisor = new Supervisor(config.env, log.warn)
   const nap = new Wake(clock)
   const failures: string[] = []
-  const onEnd = (failed: string | null): void => {
-    if (failed !== null) failures.push(failed)
+  const onEnd = (failedCell: string | null): void => {
+    if (failedCell !== null) failures.push(failedCell)
     nap.wake()
   }
   const limits = new CellLimits(cluster, config.env.PATH ?? '')

@@ -51,7 +51,7 @@ const candidates = (text: string): string[] => {
   ]
 }
 
-const parsed = (text: string): { value: unknown } | null => {
+const tryParse = (text: string): { value: unknown } | null => {
   try {
     return { value: JSON.parse(text) }
   } catch {
@@ -84,7 +84,7 @@ export const answerReader = async (format: RequestedFormat): Promise<ReadAnswer>
   return text => {
     let first: string | null = null
     for (const json of candidates(text)) {
-      const candidate = parsed(json)
+      const candidate = tryParse(json)
       const problem = candidate && problemOf(candidate.value)
       if (candidate && problem === null) return { json }
       first ??= problem

@@ -155,8 +155,8 @@ export class ClientApi {
       throw tooMany(`This token has ${MAX_RUNNING} requests running. Wait until one ends.`)
     this.#running.set(token, count + 1)
     return () => {
-      const left = (this.#running.get(token) ?? 1) - 1
-      if (left > 0) this.#running.set(token, left)
+      const rest = (this.#running.get(token) ?? 1) - 1
+      if (rest > 0) this.#running.set(token, rest)
       else this.#running.delete(token)
     }
   }
@@ -335,7 +335,7 @@ export class ClientApi {
         sessionId: turn.sessionId,
         createdAt: turn.startedAt,
       }
-      const settled = this.#settle(turn, request, demands, options, (head, result) =>
+      const ending = this.#settle(turn, request, demands, options, (head, result) =>
         onEnd(answer, head, result),
       )
         .catch(error =>
@@ -350,7 +350,7 @@ export class ClientApi {
           followTurn(turn.log, options.disconnected),
           demands,
         )) {
-          if (event.type !== 'text') await settled
+          if (event.type !== 'text') await ending
           yield event
         }
       }

@@ -68,22 +68,22 @@ type Failed = { status: number; body: ErrorBody }
 type FailedRequest = Failed & { requestId: string }
 
 /** The body of OpenAI's API. */
-export const toOpenAiError = (failed: Failed) => ({
+export const toOpenAiError = (failure: Failed) => ({
   error: {
-    message: failed.body.error,
-    type: typeOf(OPENAI_TYPES, failed, 'server_error'),
-    param: stringOrNull(failed.body.param),
-    code: codeOf(failed.status, failed.body),
+    message: failure.body.error,
+    type: typeOf(OPENAI_TYPES, failure, 'server_error'),
+    param: stringOrNull(failure.body.param),
+    code: codeOf(failure.status, failure.body),
   },
 })
 
 /** The body of Anthropic's API. */
-export const toAnthropicError = (failed: Failed, requestId: string) => ({
+export const toAnthropicError = (failure: Failed, requestId: string) => ({
   type: 'error' as const,
   error: {
-    type: typeOf(ANTHROPIC_TYPES, failed, 'api_error'),
-    message: failed.body.error,
-    ...(isObject(failed.body.details) && { details: failed.body.details }),
+    type: typeOf(ANTHROPIC_TYPES, failure, 'api_error'),
+    message: failure.body.error,
+    ...(isObject(failure.body.details) && { details: failure.body.details }),
   },
   request_id: requestId,
 })
@@ -98,16 +98,16 @@ const retryHeaders = ({ status, body }: Failed): Record<string, string> => {
 }
 
 /** Every response has `X-Request-Id`, which is the name of OpenAI's header. */
-export const openAiError = (failed: FailedRequest) => ({
-  body: toOpenAiError(failed),
-  headers: retryHeaders(failed),
+export const openAiError = (failure: FailedRequest) => ({
+  body: toOpenAiError(failure),
+  headers: retryHeaders(failure),
 })
 
-export const anthropicError = (failed: FailedRequest) => ({
-  body: toAnthropicError(failed, failed.requestId),
-  headers: { 'request-id': failed.requestId, ...retryHeaders(failed) },
+export const anthropicError = (failure: FailedRequest) => ({
+  body: toAnthropicError(failure, failure.requestId),
+  headers: { 'request-id': failure.requestId, ...retryHeaders(failure) },
 })
 
 /** For paths that both APIs have: Anthropic's clients always send their version. */
-export const errorByClient = (failed: FailedRequest, headers: IncomingHttpHeaders) =>
-  headers['anthropic-version'] === undefined ? openAiError(failed) : anthropicError(failed)
+export const errorByClient = (failure: FailedRequest, headers: IncomingHttpHeaders) =>
+  headers['anthropic-version'] === undefined ? openAiError(failure) : anthropicError(failure)

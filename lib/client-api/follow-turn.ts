@@ -13,7 +13,7 @@ const BETWEEN = '\n\n'
 /** Collects the text of a turn. Text that was sent cannot be taken back, so a repeated message is held until it is complete. */
 class TurnText {
   #messageId = ''
-  #sent = ''
+  #sentText = ''
   #isHeld = false
   #isFirst = true
   whole = ''
@@ -28,26 +28,26 @@ class TurnText {
     this.#begin(id)
     if (!this.#isHeld || typeof content !== 'string') return ''
     this.#isHeld = false
-    const isSame = content.startsWith(this.#sent)
-    return this.#send(isSame ? content.slice(this.#sent.length) : BETWEEN + content)
+    const isSame = content.startsWith(this.#sentText)
+    return this.#send(isSame ? content.slice(this.#sentText.length) : BETWEEN + content)
   }
 
   retry(id: string): void {
     this.#begin(id)
-    this.#isHeld = this.#sent !== ''
+    this.#isHeld = this.#sentText !== ''
   }
 
   #begin(id: string): void {
     if (this.#messageId === id) return
     this.#messageId = id
-    this.#sent = ''
+    this.#sentText = ''
     this.#isHeld = false
   }
 
   #send(text: string): string {
     if (text === '') return ''
-    const before = this.#sent === '' && !this.#isFirst ? BETWEEN : ''
-    this.#sent += text
+    const before = this.#sentText === '' && !this.#isFirst ? BETWEEN : ''
+    this.#sentText += text
     this.#isFirst = false
     this.whole += before + text
     return before + text

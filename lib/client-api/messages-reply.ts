@@ -73,8 +73,8 @@ export async function* messageFrames(
   let isTextOpen = false
   for await (const event of events) {
     if (event.type === 'failed') {
-      const failed = toErrorReply(toError(event.failure))
-      yield frame('error', toAnthropicError(failed, answer.requestId))
+      const failure = toErrorReply(toError(event.failure))
+      yield frame('error', toAnthropicError(failure, answer.requestId))
     } else if (event.type === 'text') {
       if (!isTextOpen)
         yield send('content_block_start', { index, content_block: { type: 'text', text: '' } })

@@ -34,9 +34,9 @@ export const parseBody = <S extends z.ZodType>(
   body: unknown,
   within: readonly string[] = [],
 ): z.output<S> => {
-  const parsed = schema.safeParse(withoutNulls(body))
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
+  const result = schema.safeParse(withoutNulls(body))
+  if (result.success) return result.data
+  const [issue] = result.error.issues
   const param = [...within, ...(issue?.path ?? [])].map(String).join('.').slice(0, 200)
   throw badParameter(param, `${param || 'The request'}: ${issue?.message ?? 'invalid'}`)
 }

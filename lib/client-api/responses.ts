@@ -154,7 +154,7 @@ export const parseResponsesRequest = (raw: JsonObject): ResponsesRequest => {
   const offered = readTools(body.tools, 'function', (tool, within) =>
     parseBody(FunctionTool, tool, within),
   )
-  const chosen = chooseTools(offered, parseToolChoice(body.tool_choice))
+  const tools = chooseTools(offered, parseToolChoice(body.tool_choice))
   return {
     model: body.model,
     instructions: [body.instructions ?? '', ...instructions].filter(Boolean).join('\n\n'),
@@ -163,7 +163,7 @@ export const parseResponsesRequest = (raw: JsonObject): ResponsesRequest => {
         isInstruction(item) ? [] : (toMessage(item, `input.${at}`) ?? []),
       ),
     ),
-    ...chosen,
+    ...tools,
     format: parseFormat(body.text?.format, 'text.format'),
     oneCall: !body.parallel_tool_calls,
     effort: body.reasoning?.effort,

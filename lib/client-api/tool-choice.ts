@@ -47,9 +47,9 @@ export const chooseTools = (
   const unknown = names?.find(name => !functionNames.has(name) && !ignoredNames.has(name))
   if (unknown !== undefined)
     throw badParameter('tool_choice', `There is no tool "${unknown.slice(0, 100)}" in "tools".`)
-  const chosen = names ? functions.filter(({ name }) => names.includes(name)) : functions
-  if (chosen.length > 0 || mode === 'auto')
-    return { functions: chosen, mustCall: mode === 'required', ignored: [...ignored] }
+  const selection = names ? functions.filter(({ name }) => names.includes(name)) : functions
+  if (selection.length > 0 || mode === 'auto')
+    return { functions: selection, mustCall: mode === 'required', ignored: [...ignored] }
   if (ignored.length === 0)
     throw badParameter('tool_choice', 'A call can only be required where there are "tools".')
   return { functions, mustCall: false, ignored: [...ignored, 'tool_choice'] }

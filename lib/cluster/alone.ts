@@ -9,7 +9,7 @@ export const alone: Owned = {
   tookOver: false,
   isReachable: () => true,
   isSettled: () => true,
-  settled: () => Promise.resolve(),
+  whenSettled: () => Promise.resolve(),
   lost: signal,
   announce() {},
   report() {},

@@ -113,7 +113,7 @@ async function* rowsOf({ db, cell }: Sides): AsyncGenerator<DatabaseRow> {
 const readRows = async (sides: Sides) => {
   const { files } = sides
   let count = 0
-  const gone: StoredFile[] = []
+  const deletedFiles: StoredFile[] = []
   const storedFiles: StoredFile[] = []
   let newest = 0
   for await (const row of rowsOf(sides)) {
@@ -122,7 +122,7 @@ const readRows = async (sides: Sides) => {
     const path = files.pathOf(key)
     newest = Math.max(newest, Number(row.epoch))
     if (path === null) continue
-    ;(row.is_gone === true ? gone : storedFiles).push({
+    ;(row.is_gone === true ? deletedFiles : storedFiles).push({
       key,
       path,
       version: Number(row.version),
@@ -133,7 +133,7 @@ const readRows = async (sides: Sides) => {
       baseEpoch: Number(row.base_epoch),
     })
   }
-  return { storedFiles, gone, newest, count }
+  return { storedFiles, deletedFiles, newest, count }
 }
 
 /** Files that are read together: none after `bytes`, and a large one alone. */
@@ -391,9 +391,9 @@ const takeStored = async (
   const { files, mirror, note, conflicts } = takeover
   const since = note?.epoch ?? 0
   const [whole, tails]: [StoredFile[], StoredFile[]] = [[], []]
-  const failed = new Set<string>()
+  const failedKeys = new Set<string>()
   const take = async (file: StoredFile, work: () => unknown): Promise<void> => {
-    if (!(await guarded(takeover, file.key, 'is left out here', work))) failed.add(file.key)
+    if (!(await guarded(takeover, file.key, 'is left out here', work))) failedKeys.add(file.key)
   }
   for (const [at, file] of storedFiles.entries()) {
     if (at % SLICE === SLICE - 1) await setImmediate()
@@ -409,10 +409,10 @@ const takeStored = async (
   }
   const lacking = tails.map(file => ({ file, bytes: Math.max(0, file.size - sizeOf(file.path)) }))
   for (const group of groups(lacking)) {
-    const read = await readTogether(takeover, filesOf(group), since)
+    const pieces = await readTogether(takeover, filesOf(group), since)
     for (const { file } of group)
       await take(file, () => {
-        if (!takeTail(file, read(file), conflicts)) whole.push(file)
+        if (!takeTail(file, pieces(file), conflicts)) whole.push(file)
       })
   }
   for (const group of groups(whole.map(file => ({ file, bytes: file.size })))) {
@@ -422,8 +422,8 @@ const takeStored = async (
       await take(file, () => takeOne(takeover, file, readInPieces(takeover, file, 0)))
       continue
     }
-    const read = await readTogether(takeover, filesOf(group), 0)
-    for (const { file } of group) await take(file, () => takeOne(takeover, file, read(file)))
+    const pieces = await readTogether(takeover, filesOf(group), 0)
+    for (const { file } of group) await take(file, () => takeOne(takeover, file, pieces(file)))
   }
   // Last, and what is in a folder first: a closed one could not be written into.
   for (const file of storedFiles.toSorted((a, b) => b.path.length - a.path.length))
@@ -433,10 +433,10 @@ const takeStored = async (
         chmodSync(file.path, file.mode & 0o777)
       })
   for (const file of storedFiles)
-    if (!failed.has(file.key)) mirror.load(file.key, file, true)
+    if (!failedKeys.has(file.key)) mirror.load(file.key, file, true)
     // What is here instead is older than what the database has.
     else mirror.skip(file.key)
-  return failed
+  return failedKeys
 }
 
 /** Until the end of the takeover: a closed folder could not be written into. */
@@ -453,9 +453,12 @@ const openFolders = async (takeover: Takeover): Promise<void> => {
 }
 
 /** What was deleted while another process was the owner. What the database never had is not: `removeOthers` sets it aside. */
-const removeGone = async (takeover: Takeover, gone: readonly StoredFile[]): Promise<void> => {
+const removeGone = async (
+  takeover: Takeover,
+  deletedFiles: readonly StoredFile[],
+): Promise<void> => {
   const { files, note, onlyHere } = takeover
-  for (const [at, file] of gone.entries()) {
+  for (const [at, file] of deletedFiles.entries()) {
     if (at % SLICE === SLICE - 1) await setImmediate()
     const { key, path, epoch } = file
     if (onlyHere.has(key) || isFolder(file)) continue
@@ -495,7 +498,7 @@ export const compareLocal = async (sides: Sides): Promise<void> =>
  */
 export const bringUp = async (options: Options): Promise<ReadonlySet<string> | null> => {
   const { cell, files, stateDir, note } = options
-  const { storedFiles, gone, newest, count } = await readRows(options)
+  const { storedFiles, deletedFiles, newest, count } = await readRows(options)
   if (count === 0) return null
   if (!note && (await files.list()).some(key => key.startsWith('state/sessions/')))
     throw new ClusterError(
@@ -509,12 +512,12 @@ export const bringUp = async (options: Options): Promise<ReadonlySet<string> | n
   const takeover = { ...options, conflicts, onlyHere: onlyHere(stateDir) }
   if (note) {
     await openFolders(takeover)
-    await removeGone(takeover, gone)
+    await removeGone(takeover, deletedFiles)
     await removeOthers(takeover, storedFiles)
     // Streams of turns that another owner continued or ended.
     rmSync(join(stateDir, 'live'), { recursive: true, force: true })
   }
-  const failed = await takeStored(takeover, storedFiles)
+  const failedKeys = await takeStored(takeover, storedFiles)
   conflicts.report(options.warn)
-  return failed
+  return failedKeys
 }

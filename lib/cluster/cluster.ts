@@ -75,7 +75,7 @@ export type Owned = {
   /** Everything that was written is committed, and no other process can have taken the cell. */
   isSettled(): boolean
   /** Resolves when everything that was written before the call is committed; rejects when the cell is lost. */
-  settled(): Promise<void>
+  whenSettled(): Promise<void>
   /** Another process owns the cell: nothing may be answered or shown any more. */
   readonly lost: AbortSignal
   /** How a forwarder reaches this process. Before, it finds no owner. */

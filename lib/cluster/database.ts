@@ -108,7 +108,7 @@ export const connect = async (url: string, onNotice?: () => void): Promise<Datab
 export class Reader {
   readonly #url: string
   readonly #prepare: (db: Database) => Promise<void>
-  #opened: Promise<Database> | null = null
+  #opening: Promise<Database> | null = null
 
   constructor(url: string, prepare: (db: Database) => Promise<void>) {
     this.#url = url
@@ -120,8 +120,8 @@ export class Reader {
   }
 
   close(): void {
-    this.#opened?.then(db => db.end()).catch(() => undefined)
-    this.#opened = null
+    this.#opening?.then(db => db.end()).catch(() => undefined)
+    this.#opening = null
   }
 
   async #open(): Promise<Database> {
@@ -136,13 +136,13 @@ export class Reader {
   }
 
   async #current(): Promise<Database> {
-    const opening = this.#opened
+    const opening = this.#opening
     if (opening) {
       const db = await opening.catch(() => null)
       if (db?.ended.aborted === false) return db
-      if (this.#opened === opening) this.#opened = null
+      if (this.#opening === opening) this.#opening = null
     }
-    this.#opened ??= this.#open()
-    return this.#opened
+    this.#opening ??= this.#open()
+    return this.#opening
   }
 }

@@ -241,11 +241,11 @@ export class Directory {
   /** Their open pages end within seconds. */
   async revoke(cell: string, people: readonly string[]): Promise<void> {
     await this.#require(cell)
-    const gone = await this.#reader.query(
+    const rows = await this.#reader.query(
       'delete from agent_webui.member where cell = $1 and person = any($2) returning person',
       [cell, plain(people)],
     )
-    const names = gone.map(({ person }) => String(person))
+    const names = rows.map(({ person }) => String(person))
     const unknown = plain(people).find(person => !names.includes(person))
     if (unknown !== undefined) throw missing(`"${unknown}" could not use the cell "${cell}".`)
   }

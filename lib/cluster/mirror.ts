@@ -196,7 +196,7 @@ export class Mirror {
   readonly #warn: (text: string) => void
   readonly #copies = new Map<string, DatabaseCopy>()
   /** Other machines may have these, in this version. */
-  readonly #loaded = new Map<string, number>()
+  readonly #versions = new Map<string, number>()
   readonly #sending = new Map<string, Sending>()
   /** The database has parts of a version that is not whole. */
   readonly #inParts = new Set<string>()
@@ -261,7 +261,7 @@ export class Mirror {
     const { key, seen } = change
     if (change.kind === 'gone') {
       this.#forgetOne(key)
-      this.#loaded.delete(key)
+      this.#versions.delete(key)
       this.#inParts.delete(key)
     } else if (change.kind === 'part') {
       this.#inParts.add(key)
@@ -295,7 +295,7 @@ export class Mirror {
     isSame: boolean,
   ): void {
     const look = this.#look(key)
-    this.#loaded.set(key, version)
+    this.#versions.set(key, version)
     const seen = isSame && look ? { id: look.id, stamp: look.stamp } : NOWHERE
     this.#remember(key, { ...seen, size, mode, version, digest: isSame ? digest : null })
   }
@@ -332,7 +332,7 @@ export class Mirror {
 
   /** This owner has sent nothing of it. */
   isAsLoaded(key: string): boolean {
-    return this.#copies.get(key)?.version === this.#loaded.get(key)
+    return this.#copies.get(key)?.version === this.#versions.get(key)
   }
 
   /** Some of them were not named so far. */
@@ -486,7 +486,7 @@ export class Mirror {
     closeSync(sending.fd)
   }
 
-  #gone(key: string): FileChange | null {
+  #deletion(key: string): FileChange | null {
     this.#endSending(key)
     this.#skipped.delete(key)
     const before = this.#copies.get(key)
@@ -494,22 +494,22 @@ export class Mirror {
     const { size, mode, digest } = before ?? { size: 0, mode: 0, digest: null }
     return {
       ...{ kind: 'gone', key, seen: NOWHERE, bytes: NOTHING, isPartial: false },
-      ...{ size, mode, digest: this.#loaded.has(key) ? digest : null },
+      ...{ size, mode, digest: this.#versions.has(key) ? digest : null },
     }
   }
 
   #readFile(key: string, path: string): FileChange | null {
     const look = this.#lookAt(key, path)
-    if (!look) return this.#gone(key)
+    if (!look) return this.#deletion(key)
     if (key.endsWith(FOLDER)) {
       const hasKey = isEmpty(path) || (this.#files.isWork(key) && look.mode !== FOLDER_MODE)
-      return hasKey ? this.#readFolder(key, look) : this.#gone(key)
+      return hasKey ? this.#readFolder(key, look) : this.#deletion(key)
     }
     if (look.isFolder) {
-      if (!isLink(path)) return this.#gone(key)
-      const gone = this.#gone(key)
+      if (!isLink(path)) return this.#deletion(key)
+      const deletion = this.#deletion(key)
       this.skip(key, 'it is a link to a folder')
-      return gone
+      return deletion
     }
     const sending = this.#sending.get(key)
     // What was begun is sent to its end, or a file that something writes to would begin again and again. The next look sees the rest.

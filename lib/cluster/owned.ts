@@ -79,7 +79,7 @@ class OwnerState {
   readonly #options: OwnedOptions
   #address: string | null = null
   #status: CellStatus | null = null
-  #sent: ShownOwner | null = null
+  #lastSent: ShownOwner | null = null
 
   constructor(options: OwnedOptions) {
     this.#options = options
@@ -91,7 +91,7 @@ class OwnerState {
   }
 
   get isSent() {
-    return isDeepStrictEqual(this.#sent, this.#now)
+    return isDeepStrictEqual(this.#lastSent, this.#now)
   }
 
   announce(address: string): void {
@@ -104,7 +104,7 @@ class OwnerState {
 
   /** The database has forgotten it. */
   forget(): void {
-    this.#sent = null
+    this.#lastSent = null
   }
 
   async send(db: Database): Promise<void> {
@@ -112,7 +112,7 @@ class OwnerState {
     const { cell, claimed, token } = this.#options
     const now = this.#now
     await showOwner(db, cell, { ...now, epoch: claimed.epoch, token })
-    this.#sent = now
+    this.#lastSent = now
   }
 }
 
@@ -223,7 +223,7 @@ export class PostgresOwned implements Owned {
     return !this.lost.aborted && this.#pending.isCommitted && this.isReachable()
   }
 
-  settled(): Promise<void> {
+  whenSettled(): Promise<void> {
     if (this.lost.aborted) return Promise.reject(this.lost.reason)
     if (this.isSettled()) return Promise.resolve()
     const waited = this.#pending.wait()
@@ -307,14 +307,14 @@ export class PostgresOwned implements Owned {
     await this.#look({ isFinal: true })
     await this.#backlogSent()
     this.#leftOut.complete()
-    await this.settled()
+    await this.whenSettled()
   }
 
   #backlogSent(): Promise<void> {
     if (this.#isClosed()) return Promise.reject(new CellLost('Nothing is sent any more'))
-    const sent = this.#backlog.wait()
+    const promise = this.#backlog.wait()
     this.#kick()
-    return sent
+    return promise
   }
 
   #reject(error: CellLost): void {

@@ -154,7 +154,7 @@ export class PostgresCluster implements Cluster {
       const mirror = new Mirror(files ?? NO_FILES, { sealer, warn: this.#options.log.warn })
       const here = onlyHere(stateDir)
       const common = { cell, files: files ?? NO_FILES, stateDir, sealer, mirror }
-      const failed =
+      const missingKeys =
         files &&
         (await bringUp({
           ...common,
@@ -171,8 +171,10 @@ export class PostgresCluster implements Cluster {
         claimed,
         directory,
         leftOut: { here, inherited: new Set(inherited) },
-        missing: failed ? [...inherited, ...failed].flatMap(key => files?.pathOf(key) ?? []) : [],
-        tookOver: failed !== null || note?.isTakingOver === true,
+        missing: missingKeys
+          ? [...inherited, ...missingKeys].flatMap(key => files?.pathOf(key) ?? [])
+          : [],
+        tookOver: missingKeys !== null || note?.isTakingOver === true,
         token: place.token ?? null,
       })
     } catch (error) {

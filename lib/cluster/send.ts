@@ -155,9 +155,9 @@ export class Sender {
   }
 
   async #sendSome(db: Database, backlog: Backlog): Promise<void> {
-    const { changes, done } = await this.#collect(backlog)
+    const { changes, keys } = await this.#collect(backlog)
     if (changes.length > 0) await this.#send(db, changes)
-    for (const key of done) backlog.end(key)
+    for (const key of keys) backlog.end(key)
     this.#traces += changes.filter(({ kind }) => kind === 'gone').length
     if (this.#traces <= MAX_TRACES) return
     await dropTraces(db, this.#cell)
@@ -165,9 +165,9 @@ export class Sender {
   }
 
   /** The changes of one statement, and the files that the database then has. */
-  async #collect(backlog: Backlog): Promise<{ changes: FileChange[]; done: string[] }> {
+  async #collect(backlog: Backlog): Promise<{ changes: FileChange[]; keys: string[] }> {
     const changes: FileChange[] = []
-    const done: string[] = []
+    const keys: string[] = []
     const seen = new Set<string>()
     let bytes = 0
     let isUnfinished = false
@@ -189,8 +189,8 @@ export class Sender {
       if (change) changes.push(change)
       bytes += change?.bytes.length ?? 0
       if (change?.isPartial) isUnfinished = true
-      else done.push(key)
+      else keys.push(key)
     }
-    return { changes, done }
+    return { changes, keys }
   }
 }

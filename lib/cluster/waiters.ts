@@ -16,9 +16,9 @@ export class Waiters {
 
   /** Those who wait for no more than this. */
   resolve(committed: number): void {
-    const done = this.#all.filter(({ upTo }) => upTo <= committed)
+    const ready = this.#all.filter(({ upTo }) => upTo <= committed)
     this.#all = this.#all.filter(({ upTo }) => upTo > committed)
-    for (const { resolve } of done) resolve()
+    for (const { resolve } of ready) resolve()
   }
 
   reject(error: Error): void {

@@ -26,7 +26,7 @@ const completionsSince = (
   { jobs, runs, zone }: { jobs: readonly RawJob[]; runs: readonly Run[]; zone: string },
 ): Completion[] => {
   const seen = new Set(jobs.map(job => job.id))
-  const listed = jobs.flatMap((job): Completion[] => {
+  const completions = jobs.flatMap((job): Completion[] => {
     const at = parseInstant(job.last_run_at, zone)
     if (at === undefined || toSeconds(at) <= since) return []
     const status = textOr(job.last_status, 'unknown')
@@ -39,7 +39,7 @@ const completionsSince = (
     seen.add(job_id)
     return [{ job_id, name, status: run.status ?? 'unknown', completed_at: ended_at }]
   })
-  return [...listed, ...deleted]
+  return [...completions, ...deleted]
 }
 
 export type ContinuedTasks = {
@@ -227,6 +227,6 @@ export class Cron {
   async close(): Promise<void> {
     this.#stopTicking()
     for (const each of this.#all()) each.stop()
-    await Promise.all(this.#all().map(each => each.settled()))
+    await Promise.all(this.#all().map(each => each.whenIdle()))
   }
 }

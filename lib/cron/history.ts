@@ -222,8 +222,8 @@ export class History {
       file,
       ...withCodes({ error }),
     })
-    const ended = this.list().find(each => each.run_id === run)
-    if (ended) this.#report(ended)
+    const record = this.list().find(each => each.run_id === run)
+    if (record) this.#report(record)
   }
 
   passed({ id: job_id, name }: JobPlan, { how, due, until, count, error }: PassedTimes): void {

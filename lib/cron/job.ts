@@ -39,8 +39,8 @@ const text = (value: unknown): string | null =>
 
 /** Numbers parsed with their original digits are objects that serialize themselves. */
 const number = (value: unknown): number => {
-  const read = isObject(value) ? Number(JSON.stringify(value)) : value
-  return typeof read === 'number' && Number.isFinite(read) ? read : 0
+  const number = isObject(value) ? Number(JSON.stringify(value)) : value
+  return typeof number === 'number' && Number.isFinite(number) ? number : 0
 }
 
 const skillsOf = (job: RawJob): string[] => {

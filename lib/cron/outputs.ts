@@ -20,13 +20,13 @@ export type Report = {
 
 /** The Markdown document; clients show what follows the line `## Response`. */
 const formatReport = (report: Report, at: number, zone: string): string => {
-  const failed = 'error' in report.result
+  const hasFailed = 'error' in report.result
   const [head, body] =
     'error' in report.result
       ? ['## Error', `\`\`\`\n${report.result.error.replaceAll('```', "'''")}\n\`\`\``]
       : ['## Response', report.result.response.trim() || '(no answer)']
   return [
-    `# Cron Job: ${oneLine(report.name)}${failed ? ' (FAILED)' : ''}`,
+    `# Cron Job: ${oneLine(report.name)}${hasFailed ? ' (FAILED)' : ''}`,
     [
       `**Job ID:** ${report.id}`,
       `**Run Time:** ${toIso(at, zone).slice(0, 19).replace('T', ' ')}`,

@@ -158,8 +158,8 @@ export const readSchedule = (value: unknown, now: number, zone: string): Schedul
 /** A string instead of a schedule object (another program wrote one) is parsed as typed now. */
 const readText = (text: string, now: number, zone: string, display = ''): Schedule | undefined => {
   try {
-    const read = parseSchedule(text, now, zone)
-    return display ? { ...read, display } : read
+    const schedule = parseSchedule(text, now, zone)
+    return display ? { ...schedule, display } : schedule
   } catch {
     // Shown verbatim; never runs.
     return undefined

@@ -177,16 +177,16 @@ export class JobRunner {
   /** Writes the output file. */
   #conclude(
     job: JobPlan,
-    came: RunOutcome,
+    outcome: RunOutcome,
     { denied, began }: { denied: readonly string[]; began: number },
   ): RunResult {
     const shorten = (text: string) => redact(text).slice(0, MAX_ERROR_CHARS)
-    const error = 'error' in came ? changeWords(came.error, shorten) : null
+    const error = 'error' in outcome ? changeWords(outcome.error, shorten) : null
     const { id, name, display: schedule, prompt } = job
     let filename: string | null = null
     let unwritten: Words | null = null
     try {
-      const result = 'error' in came ? { error: `${error}` } : came
+      const result = 'error' in outcome ? { error: `${error}` } : outcome
       filename = writeReport(
         this.#dir,
         { id, name, schedule, prompt, denied, result },
@@ -202,9 +202,9 @@ export class JobRunner {
       status: error === null && unwritten === null ? 'ok' : 'error',
       error: error ?? unwritten,
       deliveryError:
-        'response' in came && isSilent(came.response) ? null : deliveryError(job.deliver),
+        'response' in outcome && isSilent(outcome.response) ? null : deliveryError(job.deliver),
       filename,
-      interrupted: 'error' in came && came.interrupted === true,
+      interrupted: 'error' in outcome && outcome.interrupted === true,
     }
   }
 
@@ -221,8 +221,8 @@ export class JobRunner {
     earlier: { denied: readonly string[]; began: number },
   ): Promise<RunResult | null> {
     try {
-      const came = await work()
-      return came && this.#conclude(job, came, earlier)
+      const outcome = await work()
+      return outcome && this.#conclude(job, outcome, earlier)
     } catch (error) {
       // An error boundary: a UserError is shown to the user, everything else is logged.
       if (!(error instanceof UserError))
@@ -258,8 +258,8 @@ export class JobRunner {
   }
 
   /** The result of a run of an earlier process, whose turn has ended. */
-  ended(job: JobPlan, run: Run, came: RunOutcome): RunResult {
-    return this.#conclude(job, came, { denied: run.denied, began: beganAt(run) })
+  ended(job: JobPlan, run: Run, outcome: RunOutcome): RunResult {
+    return this.#conclude(job, outcome, { denied: run.denied, began: beganAt(run) })
   }
 }
 

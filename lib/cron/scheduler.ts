@@ -162,8 +162,8 @@ const recoverRuns = async ({
       const result = (mayHaveEnded && endedTurn?.(plan, run, run.session_id!)) || INTERRUPTED
       history.ended(run.run_id, result)
       if (!isJob(job) || !plan || isDue) continue
-      const ended = result.interrupted ? fromSeconds(run.claimed_at) : clock.now()
-      const after = completed(job, plan, result, ended, zone())
+      const endMs = result.interrupted ? fromSeconds(run.claimed_at) : clock.now()
+      const after = completed(job, plan, result, endMs, zone())
       if (after) Object.assign(job, after)
       else jobs.splice(at, 1)
       write = true
@@ -320,10 +320,10 @@ export class Scheduler {
     const plan = toJobPlan(job, this.#options.clock.now(), this.#options.zone())
     const { promise, resolve } = Promise.withResolvers<() => Promise<RunResult | null>>()
     const startedAt = fromSeconds(run.started_at ?? run.claimed_at)
-    const done = this.#track(
+    const completion = this.#track(
       this.#execute({ run: id, plan }, async () => (await promise)(), startedAt, sessionId),
     )
-    this.#chain = this.#chain.then(() => done)
+    this.#chain = this.#chain.then(() => completion)
     return { plan, run, hooks: this.#hooksOf(id), follow: resolve }
   }
 
@@ -387,7 +387,7 @@ export class Scheduler {
   }
 
   /** Resolves when everything that was running has been recorded. */
-  async settled(): Promise<void> {
+  async whenIdle(): Promise<void> {
     while (this.#pending.size > 0) await Promise.allSettled([...this.#pending])
   }
 }

@@ -44,10 +44,10 @@ export const untilEnd = async (
   signal: AbortSignal,
 ): Promise<RunOutcome | null> => {
   const { promise: early, resolve: giveUp } = Promise.withResolvers<RunOutcome>()
-  const end = (failure: Failure, came: RunOutcome): void => {
+  const end = (failure: Failure, outcome: RunOutcome): void => {
     stop(turn.streamId, failure)
     // The engine finishes in the background; the next job does not wait for it.
-    giveUp(came)
+    giveUp(outcome)
   }
   const outOfTime = (why: Words) => end({ type: 'interrupted', message: why }, { error: why })
   const everyMs = Math.min(5_000, idleMs / 4)

@@ -41,8 +41,8 @@ export const receiveBody = (
       clearTimeout(silence)
       req.off('data', receive)
       req.off('end', done)
-      req.off('close', gone)
-      req.off('error', gone)
+      req.off('close', onClose)
+      req.off('error', onClose)
       signal?.removeEventListener('abort', aborted)
     }
     const refuse = (error: Error) => {
@@ -60,7 +60,7 @@ export const receiveBody = (
       stop()
       resolve()
     }
-    const gone = () => {
+    const onClose = () => {
       // A reset emits another error; without a listener it would end the process.
       req.on('error', () => 'reported by close')
       refuse(new ClientDisconnected())
@@ -69,8 +69,8 @@ export const receiveBody = (
     const silence = setTimeout(() => refuse(invalid('The request body stopped arriving')), idleMs)
     req.on('data', receive)
     req.on('end', done)
-    req.on('close', gone)
-    req.on('error', gone)
+    req.on('close', onClose)
+    req.on('error', onClose)
     signal?.addEventListener('abort', aborted)
   })
 

@@ -38,8 +38,8 @@ export class ForwardedOnly {
   around(listener: Listener): Listener {
     return (req, res) => {
       const { headers } = req
-      const sent = headers[FORWARDER_HEADER]
-      const isForwarder = typeof sent === 'string' && isSameSecret(sent, this.#token)
+      const token = headers[FORWARDER_HEADER]
+      const isForwarder = typeof token === 'string' && isSameSecret(token, this.#token)
       const isOpen = OPEN.test(req.url ?? '')
       if (!isForwarder && isOpen) {
         // The service believes every address what it says about a browser, so nothing may be left of it.
@@ -49,7 +49,7 @@ export class ForwardedOnly {
       }
       // A token of an earlier process at this address: the forwarder looks for the one that serves now.
       if (!isForwarder)
-        return sent === undefined ? refuse(res, 403, ONLY_FORWARDER) : refuse(res, 421, EARLIER)
+        return token === undefined ? refuse(res, 403, ONLY_FORWARDER) : refuse(res, 421, EARLIER)
       if (this.#userHeader !== null) {
         const person = headers[PERSON_HEADER]
         if (person === undefined) return refuse(res, 403, NO_PERSON)

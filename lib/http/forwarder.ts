@@ -147,7 +147,7 @@ export const shared = <T>(
         if (ms === 0 && entries.get(key) === entry) entries.delete(key)
       }
       value.then(
-        loaded => end(keepMs(loaded)),
+        result => end(keepMs(result)),
         () => end(0),
       )
       return value

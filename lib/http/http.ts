@@ -356,9 +356,9 @@ export class RequestListener<Ctx> {
 
   /** The peer must be a proxy that an administrator trusts: others could forge ids of other requests. */
   #idOf(req: IncomingMessage): string {
-    const sent = req.headers['x-request-id']
-    if (typeof sent !== 'string' || !PROXY_ID.test(sent)) return this.#ids.next()
-    return this.#readClient(req).isTrustedPeer ? sent : this.#ids.next()
+    const id = req.headers['x-request-id']
+    if (typeof id !== 'string' || !PROXY_ID.test(id)) return this.#ids.next()
+    return this.#readClient(req).isTrustedPeer ? id : this.#ids.next()
   }
 
   #respond(x: Exchange): void {

@@ -281,7 +281,7 @@ const profileOfEvent = (
 export class Hub {
   readonly #profileOf: (sessionId: string) => string | undefined
   #n = 0
-  #closed = false
+  #isClosed = false
   readonly #logs
   readonly #recent = new RecentFrames()
   // Apart: events of sessions are many and leave soon, and one of the list among them would keep the memory of all around it.
@@ -385,7 +385,7 @@ export class Hub {
           while (mayWrite) {
             const bytes = next()
             if (bytes) mayWrite = sink.write(bytes)
-            else if (!this.#closed) return
+            else if (!this.#isClosed) return
             else {
               mayWrite = false
               sink.end()
@@ -436,7 +436,7 @@ export class Hub {
 
   /** Ends every stream after what was published, so that open pages do not delay the shutdown. */
   close(): void {
-    this.#closed = true
+    this.#isClosed = true
     this.#stopPings()
     for (const reader of this.#readers.all) reader.write()
   }

@@ -102,7 +102,7 @@ const limited = (reply: SavedReply): SavedReply | null =>
   reply.text.length > MAX_REPLY_CHARS ? null : reply
 
 /** Null for a reply that cannot be sent twice. */
-const saved = (value: unknown): SavedReply | null => {
+const savedReply = (value: unknown): SavedReply | null => {
   if (!isDescribed(value)) return limited(toSaved({}, JSON.stringify(value)))
   const { body } = value
   if (body.kind === 'json') return limited(toSaved(value, JSON.stringify(body.value)))
@@ -156,7 +156,7 @@ const collect = (
   }
 }
 
-type Running = { fingerprint: string; settled: Promise<SavedReply | null> }
+type Running = { fingerprint: string; outcome: Promise<SavedReply | null> }
 
 type Work = () => unknown
 
@@ -191,7 +191,7 @@ export class Once {
   ): Promise<unknown> {
     for (let other = this.#running.get(id); other; other = this.#running.get(id)) {
       check(other, fingerprint)
-      const reply = await other.settled
+      const reply = await other.outcome
       if (reply) return replay(reply)
     }
     const earlier = this.#keys.find(id)
@@ -214,7 +214,7 @@ export class Once {
   ): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<SavedReply | null>()
     this.#keys.begin(id, fingerprint)
-    this.#running.set(id, { fingerprint, settled: promise })
+    this.#running.set(id, { fingerprint, outcome: promise })
     const settle = (reply: SavedReply | null): void => {
       this.#running.delete(id)
       resolve(reply)
@@ -230,7 +230,7 @@ export class Once {
     try {
       const value = await work()
       if (!isDescribed(value) || value.body.kind !== 'stream') {
-        succeed(saved(value))
+        succeed(savedReply(value))
         return value
       }
       const { body, ...described } = value

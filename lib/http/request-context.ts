@@ -145,12 +145,12 @@ export class BaseCtx {
   get disconnected(): AbortSignal {
     const { res } = this.#exchange
     const { socket } = res
-    const ended = new AbortController()
-    const onEnd = () => ended.abort()
+    const end = new AbortController()
+    const onEnd = () => end.abort()
     if (socket?.readableEnded) onEnd()
     socket?.once('end', onEnd)
     res.once('close', () => socket?.off('end', onEnd))
-    return AbortSignal.any([this.signal, ended.signal])
+    return AbortSignal.any([this.signal, end.signal])
   }
 
   setCookie(text: string): void {

@@ -73,8 +73,8 @@ const isBuffers = (data: Data): data is readonly Buffer[] => !isChunk(data)
 const maskedData = (data: Data): Data => {
   if (typeof data === 'string') return maskLeaving(data)
   if (!isBuffers(data)) return maskLeavingBytes(data)
-  const masked = data.map(maskLeavingBytes)
-  return masked.every((chunk, at) => chunk === data[at]) ? data : masked
+  const chunks = data.map(maskLeavingBytes)
+  return chunks.every((chunk, at) => chunk === data[at]) ? data : chunks
 }
 
 const isMasked = ({ endpoint }: Exchange, { type = '' }: Head): boolean =>

@@ -53,13 +53,13 @@ export const modelSectionEdits = (raw: unknown): YamlEdit[] =>
   typeof raw === 'string' && raw.trim() ? [[['model'], { default: raw.trim() }]] : []
 
 /** Edits of `model.base_url`: the address of the previous provider must not stay when the provider changes. */
-const baseUrlEdits = (resolved: Resolved, hasChanged: boolean): YamlEdit[] => {
+const baseUrlEdits = (target: Resolved, hasChanged: boolean): YamlEdit[] => {
   const path = ['model', 'base_url']
-  if (resolved.baseUrl) return [[path, resolved.baseUrl.replace(/\/+$/, '')]]
+  if (target.baseUrl) return [[path, target.baseUrl.replace(/\/+$/, '')]]
   if (!hasChanged) return []
-  if (resolved.provider === 'openai') return [[path, PROVIDERS.get('openai')?.baseUrl]]
+  if (target.provider === 'openai') return [[path, PROVIDERS.get('openai')?.baseUrl]]
   // Otherwise the root `base_url` of older files would apply instead of the removed one.
-  return resolved.provider?.startsWith('custom:')
+  return target.provider?.startsWith('custom:')
     ? []
     : [
         [path, undefined],
@@ -74,8 +74,8 @@ const baseUrlEdits = (resolved: Resolved, hasChanged: boolean): YamlEdit[] => {
 const persistedForm = (setup: ModelSetup, model: string, provider: string | null): string => {
   const after = { ...setup, provider }
   const isSame = (form: string): boolean => {
-    const read = resolveModel(form, after)
-    return read.model === model && read.provider === provider
+    const result = resolveModel(form, after)
+    return result.model === model && result.provider === provider
   }
   const form = [model, `${provider ?? ''}/${model}`].find(isSame)
   if (form === undefined)
@@ -107,22 +107,22 @@ export const requireServed = (home: ModelHome, id: string): void => {
 export const setDefaultModel = (home: EditableHome, id: string): string => {
   const modelId = parseModelId(id)
   const setup = readSetup(home)
-  const resolved = resolveModel(modelId, setup)
-  const provider = resolved.provider ?? setup.provider
+  const target = resolveModel(modelId, setup)
+  const provider = target.provider ?? setup.provider
   const hasChanged =
     provider !== null && (setup.active === null || toProviderId(provider) !== setup.active)
-  const model = persistedForm(setup, resolved.model, provider)
+  const model = persistedForm(setup, target.model, provider)
   const config = home.configFile.read()
   const brought =
     hasChanged && provider !== null ? restoreEndpointEdits(setup, config, provider) : null
   home.configFile.editAll([
     ...modelSectionEdits(config.model),
-    ...(provider === null ? [] : saveEndpointEdits(setup, config, provider, resolved.baseUrl)),
+    ...(provider === null ? [] : saveEndpointEdits(setup, config, provider, target.baseUrl)),
     [['model', 'default'], model],
     ...(provider === null ? [] : [[['model', 'provider'], provider] as const]),
     ...(brought
       ? [[['base_url'], undefined] as const, ...brought]
-      : baseUrlEdits({ ...resolved, provider }, hasChanged)),
+      : baseUrlEdits({ ...target, provider }, hasChanged)),
   ])
   return model
 }

@@ -71,9 +71,9 @@ export const resolveKey = (
   pick: PickKey,
 ): EndpointKey => {
   const candidates = candidatesFor(setup, provider, url)
-  const chosen = pick(setup, provider, candidates)
-  if (chosen)
-    return endpointKey(chosen, {
+  const candidate = pick(setup, provider, candidates)
+  if (candidate)
+    return endpointKey(candidate, {
       dir: setup.dir,
       provider,
       url,

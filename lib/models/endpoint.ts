@@ -61,13 +61,13 @@ const chooseProvider = (setup: ModelSetup, model: string): string | null => {
 export const baseUrlOf = (
   setup: ModelSetup,
   provider: string,
-  resolved: string | null = null,
+  address: string | null = null,
 ): string => {
   const facts = PROVIDERS.get(provider)
   const fromEnv = facts?.baseUrlEnv ? setup.env[facts.baseUrlEnv]?.trim() : ''
   const url =
     customEntry(setup, provider)?.baseUrl ||
-    resolved ||
+    address ||
     (setup.active === provider && setup.baseUrl) ||
     setup.providers.get(provider)?.baseUrl ||
     fromEnv ||
@@ -83,8 +83,8 @@ const validateBaseUrl = (name: string, url: string): void => {
       `${name} has no address. Set base_url for it in config.yaml, or pick another model.`,
       { code: 'provider_no_address', values: { name } },
     )
-  const parsed = URL.parse(url)
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password)
+  const address = URL.parse(url)
+  if (!address || !/^https?:$/.test(address.protocol) || address.username || address.password)
     throw invalid(
       `The address of ${name} in config.yaml is not a plain http:// or https:// address.`,
       { code: 'provider_address_invalid', values: { name } },
@@ -139,10 +139,10 @@ export const configuredContextLength = (
   provider: string,
   model: string,
 ): number => {
-  const listed =
+  const contextLength =
     customEntry(setup, provider)?.models.get(model)?.contextLength ||
     setup.providers.get(provider)?.models.get(model)?.contextLength
-  if (listed) return listed
+  if (contextLength) return contextLength
   return isDefaultModel(setup, provider, model) ? setup.contextLength : 0
 }
 
@@ -200,14 +200,14 @@ const withHourCache = (
 export const resolveEndpoint = (
   home: ModelHome,
   config: DefaultConfig,
-  resolved: Resolved,
+  choice: Resolved,
   factsOf: FactsOf = () => null,
   pick: PickKey = pickFirst,
 ): ModelEndpoint => {
   rejectConfigTypos(home)
   const setup = readSetup(home)
-  const isBlank = !resolved.model
-  const pair = isBlank ? resolveModel(defaultModelOf(setup, config), setup) : resolved
+  const isBlank = !choice.model
+  const pair = isBlank ? resolveModel(defaultModelOf(setup, config), setup) : choice
   if (pair.provider === 'demo' || (pair.provider === null && isUnconfigured(setup))) return DEMO
   const chosen = pair.provider ?? chooseProvider(setup, pair.model)
   if (!chosen)

@@ -49,7 +49,7 @@ export const findLocalServers = async (
   home: ModelHome,
 ): Promise<LocalServer[]> => {
   const setup = readSetup(home)
-  const used = [
+  const urls = [
     setup.baseUrl,
     ...setup.custom.map(({ baseUrl }) => baseUrl),
     ...[...setup.providers.values()].map(({ baseUrl }) => baseUrl),
@@ -61,7 +61,7 @@ export const findLocalServers = async (
         const url = `${base_url}/models`
         const models = await ask({ url, headers: {}, timeoutMs: PROBE_MS, isKnown: true })
         const label = server.id === 'ollama' ? tagLabel : liveLabel
-        const configured = used.some(url => url !== null && sameAddress(url, base_url))
+        const configured = urls.some(url => url !== null && sameAddress(url, base_url))
         return [
           {
             id: server.id,

@@ -67,8 +67,8 @@ export const usesRemoteList = (setup: ModelSetup, provider: string): boolean => 
   if (provider === 'custom' || provider.startsWith('custom:')) return true
   if (setup.providers.get(provider)?.models.size) return false
   if (!builtinModels(provider)) return true
-  const chosen = setup.active === provider ? setup.baseUrl : null
-  return chosen !== null && !isOwnAddress(setup, provider, chosen)
+  const url = setup.active === provider ? setup.baseUrl : null
+  return url !== null && !isOwnAddress(setup, provider, url)
 }
 
 export const labelFor = (setup: ModelSetup, provider: string, id: string): string =>
@@ -122,12 +122,12 @@ const withDefault = (
   beyond: ModelInfoSources,
 ): ModelGroup[] => {
   if (!model) return groups
-  const resolved = resolveModel(model, setup)
-  const owner = resolved.provider && toProviderId(resolved.provider)
+  const pair = resolveModel(model, setup)
+  const owner = pair.provider && toProviderId(pair.provider)
   const group = groups.find(({ provider_id }) => provider_id === owner)
   const has = ({ provider_id, models }: ModelGroup): boolean =>
     models.some(({ id }) => comparable(id, provider_id) === comparable(model, provider_id))
-  const option = sized(setup, owner ?? '', resolved.model, beyond, {
+  const option = sized(setup, owner ?? '', pair.model, beyond, {
     id: model,
     label: shortLabel(model),
   })

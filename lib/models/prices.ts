@@ -91,8 +91,8 @@ export class Prices {
   /** Resolves when the table is loaded or failed to load; never rejects. */
   ready(): Promise<void> {
     this.#loading ??= this.#load().then(
-      loaded => {
-        this.#table = loaded
+      table => {
+        this.#table = table
       },
       // Without the table, context lengths come from `context-windows.ts` and there are no prices.
       () => undefined,

@@ -146,7 +146,7 @@ const visionOf = (raw: Readonly<JsonObject>): { vision?: boolean } => {
 }
 
 /** A mapping `id: {context_length, supports_vision}`, a list of ids, or a list of records with an `id`. */
-const listed = (value: unknown): ListedModels => {
+const readModels = (value: unknown): ListedModels => {
   const pairs: [string, unknown][] = Array.isArray(value)
     ? value.map(item => [firstTrimmed(item, asObject(item).id, asObject(item).name), item])
     : entries(value)
@@ -235,7 +235,7 @@ const readEntry = (raw: Readonly<JsonObject>, env: ModelSetup['env']): ProviderE
       variable && `\${${variable}}`,
     ),
     apiMode: textOrNull(raw.api_mode),
-    models: listed(raw.models),
+    models: readModels(raw.models),
     request: readRequestOptions(raw),
   }
 }

@@ -138,11 +138,11 @@ export const keyChange = (home: ModelHome, name: string, raw: string | null): Ke
       action: 'removed',
       values: Object.fromEntries([...variables, variable].map(each => [each, null])),
     }
-  const used = variables.find(each => isUsableSecret(setup.dotenv[each]))
+  const current = variables.find(each => isUsableSecret(setup.dotenv[each]))
   return {
     provider,
     display_name,
     action: 'updated',
-    values: { [used ?? variable]: parseApiKey(raw) },
+    values: { [current ?? variable]: parseApiKey(raw) },
   }
 }

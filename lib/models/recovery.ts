@@ -107,12 +107,16 @@ export class ModelRecovery implements TurnRecovery {
 
   #rotated(failed: ModelEndpoint, tried: Tried): ModelEndpoint | null {
     const { credential: _, signIn: __, ...plain } = failed
-    const chosen = this.#pools.choose(this.#home, failed.provider, this.#otherKeys(failed, tried))
+    const candidate = this.#pools.choose(
+      this.#home,
+      failed.provider,
+      this.#otherKeys(failed, tried),
+    )
     const { provider, baseUrl: url } = failed
-    return chosen
+    return candidate
       ? {
           ...plain,
-          ...endpointKey(chosen, { dir: this.#home.dir, provider, url, isOneOfMany: true }),
+          ...endpointKey(candidate, { dir: this.#home.dir, provider, url, isOneOfMany: true }),
         }
       : null
   }

@@ -31,8 +31,8 @@ type KeyedRequest = ModelListRequest & { token?: SignInToken }
 const configuredRequest = (setup: ModelSetup, provider: string): KeyedRequest | null => {
   const url = baseUrlOf(setup, provider)
   if (PROVIDERS.get(provider)?.listUrl === null || !url || /\/anthropic$/.test(url)) return null
-  const chosen = firstAvailable(candidatesFor(setup, provider, url), setup.now)
-  const key = chosen?.key ?? null
+  const candidate = firstAvailable(candidatesFor(setup, provider, url), setup.now)
+  const key = candidate?.key ?? null
   const isOwn = isOwnAddress(setup, provider, url)
   if (!key && !isEndpoint(provider) && !isLocalUrl(url)) return null
   const isKnown = PROVIDERS.get(provider)?.baseUrl === url
@@ -57,8 +57,8 @@ const configuredRequest = (setup: ModelSetup, provider: string): KeyedRequest | 
     },
     timeoutMs: LIST_TIMEOUT_MS,
     isKnown,
-    ...(chosen?.signIn && setup.dir !== null
-      ? { token: { apiKey: key, signIn: { dir: setup.dir, provider, id: chosen.id } } }
+    ...(candidate?.signIn && setup.dir !== null
+      ? { token: { apiKey: key, signIn: { dir: setup.dir, provider, id: candidate.id } } }
       : {}),
   }
 }

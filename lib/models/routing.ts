@@ -69,9 +69,9 @@ const readRouting = (value: unknown): Routing | null => {
   const routing = configured.map(([key, each]) => {
     const entry = Object.hasOwn(KEYS, key) ? KEYS[key] : undefined
     if (!entry) return refuse(sentence('routing.unknown', { key }))
-    const read = entry.read(each)
-    if (read === undefined) return refuse(sentence('routing.kind', { key, kind: entry.kind }))
-    return [key, read] as const
+    const value = entry.read(each)
+    if (value === undefined) return refuse(sentence('routing.kind', { key, kind: entry.kind }))
+    return [key, value] as const
   })
   return routing.length > 0 ? Object.fromEntries(routing) : null
 }

@@ -95,10 +95,10 @@ const askOllama = async (server: ServerRequest): Promise<ServerWindow | null> =>
     fetchObject(server, '/api/ps'),
     fetchObject(server, '/api/show', { model }),
   ])
-  const loaded = asObjects(running.models).find(({ name, model: id }) =>
+  const entry = asObjects(running.models).find(({ name, model: id }) =>
     [name, id].some(text => tagged(asString(text)) === tagged(model)),
   )
-  const inUse = count(loaded?.context_length)
+  const inUse = count(entry?.context_length)
   const trained = trainedWindow(info.model_info)
   const vision = seen(visionIn(info))
   if (inUse > 0) return { kind: 'ollama', tokens: inUse, isCertain: true, trained, ...vision }

@@ -33,8 +33,8 @@ export const parseBaseUrl = (raw: string): string => {
   const url = raw.trim().replace(/\/+$/, '')
   if (!/^https?:\/\//i.test(url))
     throw invalid('base_url must start with http:// or https://', { code: 'invalid_address' })
-  const parsed = URL.canParse(url) && url.length <= MAX_URL_CHARS ? new URL(url) : null
-  if (!parsed || parsed.username || parsed.password || parsed.search || parsed.hash)
+  const address = URL.canParse(url) && url.length <= MAX_URL_CHARS ? new URL(url) : null
+  if (!address || address.username || address.password || address.search || address.hash)
     throw invalid('base_url must be a plain address such as https://host/v1', {
       code: 'invalid_address',
     })
@@ -48,19 +48,19 @@ const bareModelName = (provider: string, model: string): string =>
     : model
 
 /** Saves provider, model and address in one write. Keys of the previous provider move to its own entry. */
-export const configureProvider = (home: EditableHome, chosen: ProviderChoice): void => {
+export const configureProvider = (home: EditableHome, choice: ProviderChoice): void => {
   const setup = readSetup(home)
   const config = home.configFile.read()
   const edits: YamlEdit[] = [
     ...modelSectionEdits(config.model),
-    ...saveEndpointEdits(setup, config, chosen.provider, chosen.baseUrl),
-    [['model', 'provider'], chosen.provider],
-    [['model', 'default'], bareModelName(chosen.provider, parseModelId(chosen.model))],
-    [['model', 'base_url'], chosen.baseUrl ?? undefined],
+    ...saveEndpointEdits(setup, config, choice.provider, choice.baseUrl),
+    [['model', 'provider'], choice.provider],
+    [['model', 'default'], bareModelName(choice.provider, parseModelId(choice.model))],
+    [['model', 'base_url'], choice.baseUrl ?? undefined],
     // Otherwise the root keys of older files would apply instead of the removed ones.
     [['base_url'], undefined],
     [['provider'], undefined],
-    ...(chosen.apiKey ? [[['model', 'api_key'], chosen.apiKey] as const] : []),
+    ...(choice.apiKey ? [[['model', 'api_key'], choice.apiKey] as const] : []),
   ]
   home.configFile.editAll(edits)
 }

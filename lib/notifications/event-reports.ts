@@ -27,7 +27,7 @@ export type NotificationTestOptions = { allowPush?: Allow; firstDelayMs?: number
 const afterCommit = (cell: Owned, work: () => void): void => {
   if (cell.isSettled()) work()
   // It ends with the process.
-  else void cell.settled().then(work, () => undefined)
+  else void cell.whenSettled().then(work, () => undefined)
 }
 
 const isBudget = ({ pattern_key: key }: Approval): boolean => key.startsWith('budget: ')
@@ -148,7 +148,7 @@ export class EventReports {
       hub.tap('inbox', ({ type, data: event }) => {
         if (type === 'asked') afterCommit(app.cell, () => this.#reportQuestion(event as Question))
         if (type === 'settled')
-          this.notifications.settled((event as { id: string }).id, this.#answering)
+          this.notifications.onSettled((event as { id: string }).id, this.#answering)
       }),
     ]
   }

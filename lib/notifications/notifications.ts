@@ -162,7 +162,7 @@ export class Notifications {
   }
 
   /** A question was settled: what was not sent about it is not sent any more, and what was sent is replaced. */
-  settled(questionId: string, answeredIn?: string): void {
+  onSettled(questionId: string, answeredIn?: string): void {
     this.#outbox.remove(({ fact }) => fact.question_id === questionId && fact.settled === undefined)
     this.#withdraw(questionId, answeredIn)
   }

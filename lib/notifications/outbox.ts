@@ -172,7 +172,7 @@ export class Outbox {
   /** Queues a fact for these targets, in one write. False when it was queued before. */
   add(fact: Fact, targets: readonly string[], { at, due }: { at: number; due: number }): boolean {
     if (this.#state.seen.includes(fact.key)) return false
-    const added = targets.map(target => ({
+    const items = targets.map(target => ({
       id: randomBytes(8).toString('hex'),
       target,
       fact,
@@ -181,7 +181,7 @@ export class Outbox {
       attempts: 0,
     }))
     this.#update({
-      items: [...this.#state.items, ...added].slice(-MAX_ITEMS),
+      items: [...this.#state.items, ...items].slice(-MAX_ITEMS),
       seen: [...this.#state.seen, fact.key].slice(-MAX_SEEN),
     })
     return true

@@ -52,11 +52,11 @@ const toDelivery = (
   now: number,
 ): Delivery => {
   if (status >= 200 && status < 300) return { how: 'sent' }
-  const failed = { problem: `It answered with status ${status}.`, code: codeOf(status) }
-  if (status === 404 || status === 410) return { how: 'gone', ...failed }
+  const failure = { problem: `It answered with status ${status}.`, code: codeOf(status) }
+  if (status === 404 || status === 410) return { how: 'gone', ...failure }
   if (status === 408 || status === 429 || status >= 500)
-    return { how: 'later', ...failed, afterMs: retryAfterMs(retryAfter, now) }
-  return { how: 'refused', ...failed }
+    return { how: 'later', ...failure, afterMs: retryAfterMs(retryAfter, now) }
+  return { how: 'refused', ...failure }
 }
 
 /** What sends requests of notifications. */

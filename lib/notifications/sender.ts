@@ -22,12 +22,12 @@ export class Sender {
   readonly #running = new Set<Promise<unknown>>()
   #cancelTimer: (() => void) | undefined
   #isStarted = false
-  #closed = false
+  #isClosed = false
   readonly #dueOf = ({ target, due }: Item): number =>
     Math.max(due, this.#notBefore.get(target) ?? 0)
   /** Starts what is due; the first of each receiver first. */
   readonly #pump = (): void => {
-    if (this.#closed) return
+    if (this.#isClosed) return
     for (const item of this.#heads()) {
       if (this.#busy.has(item.target) || this.#dueOf(item) > this.#options.clock.now()) continue
       const decision =
@@ -81,18 +81,18 @@ export class Sender {
   }
 
   async close(): Promise<void> {
-    this.#closed = true
+    this.#isClosed = true
     this.#cancelTimer?.()
     await Promise.allSettled([...this.#running])
   }
 
   /** Of each receiver and chat the first item, and those that no failed one precedes: a later one must not arrive before it. */
   #heads(): Item[] {
-    const failed = new Set<string>()
+    const failedLines = new Set<string>()
     return this.#options.outbox.items().filter(({ target, fact, attempts }) => {
       const line = `${target} ${fact.session_id}`
-      if (this.#busy.has(target) || failed.has(line)) return false
-      if (attempts > 0) failed.add(line)
+      if (this.#busy.has(target) || failedLines.has(line)) return false
+      if (attempts > 0) failedLines.add(line)
       return true
     })
   }
@@ -133,7 +133,7 @@ export class Sender {
     })
     this.#busy.delete(item.target)
     // Cut off by the end of the service: it is sent at the next start. What has arrived is not sent again.
-    if (this.#closed && delivery.how === 'later') return
+    if (this.#isClosed && delivery.how === 'later') return
     this.#settle(item, delivery)
     this.#pump()
   }
@@ -141,7 +141,7 @@ export class Sender {
   #schedule(): void {
     this.#cancelTimer?.()
     const due = this.#heads().map(this.#dueOf)
-    if (!this.#isStarted || this.#closed || due.length === 0) return
+    if (!this.#isStarted || this.#isClosed || due.length === 0) return
     const wait = Math.max(0, Math.min(...due) - this.#options.clock.now())
     this.#cancelTimer = this.#options.clock.timer(Math.min(wait, MAX_TIMER_MS), this.#pump)
   }

@@ -56,11 +56,11 @@ const runInstall = async (
 ): Promise<string> => {
   try {
     const limits = { timeoutMs: INSTALL_MS, maxBytes: Number.POSITIVE_INFINITY }
-    const done = await run(command, args, { cwd: dir, env, signal, ...limits })
-    if (done.stopped === 'abort') return 'The service is shutting down'
-    return done.code === 0
+    const result = await run(command, args, { cwd: dir, env, signal, ...limits })
+    if (result.stopped === 'abort') return 'The service is shutting down'
+    return result.code === 0
       ? ''
-      : done.tail.trim().slice(-MAX_ERROR_CHARS) || `exit code ${done.code}`
+      : result.tail.trim().slice(-MAX_ERROR_CHARS) || `exit code ${result.code}`
   } catch (error) {
     return messageOf(error)
   }

@@ -93,14 +93,14 @@ class Stamps {
 
 /** Masked paths, as JSON. Most are asked for again and again; the results are dropped soon, because new secrets may become known. */
 class MaskedPaths {
-  readonly #masked = new Map<string, string>()
+  readonly #cache = new Map<string, string>()
 
   of(path: string): string {
-    const cached = this.#masked.get(path)
+    const cached = this.#cache.get(path)
     if (cached !== undefined) return cached
-    if (this.#masked.size >= MAX_MASKED) this.#masked.clear()
+    if (this.#cache.size >= MAX_MASKED) this.#cache.clear()
     const line = jsonLine(redact(shorten(path, MAX_PATH)))
-    this.#masked.set(path, line)
+    this.#cache.set(path, line)
     return line
   }
 }

@@ -55,7 +55,7 @@ const here = ({ stateDir, baseHome, userHome }: Config): Location => {
 }
 
 /** Undefined where none was noted, by an earlier version, or where it cannot be read. */
-const noted = (config: Config): Location | undefined => {
+const readLocation = (config: Config): Location | undefined => {
   const { text } = readText(fileOf(config))
   if (text === null) return undefined
   try {
@@ -68,7 +68,7 @@ const noted = (config: Config): Location | undefined => {
 
 const noteLocation = (config: Config, more: { by_backup?: true } = {}): void => {
   const location = { ...here(config), ...more }
-  if (JSON.stringify(noted(config)) !== JSON.stringify(location))
+  if (JSON.stringify(readLocation(config)) !== JSON.stringify(location))
     replaceText(fileOf(config), `${JSON.stringify(location)}\n`)
 }
 
@@ -188,12 +188,12 @@ const isOnlyThere = (path: string, target: string): boolean =>
   existsSync(target) && !existsSync(path)
 
 const movedSince = (config: Config): Move | null => {
-  const before = noted(config)
+  const before = readLocation(config)
   const now = here(config)
-  const changed = before ? KEYS.filter(key => before[key] !== now[key]) : []
-  if (before && changed.length === 0 && !before.by_backup) return null
-  const isElsewhere = changed.some(key => key !== 'user_home')
-  const isGuessed = !before || changed.length === 0
+  const keys = before ? KEYS.filter(key => before[key] !== now[key]) : []
+  if (before && keys.length === 0 && !before.by_backup) return null
+  const isElsewhere = keys.some(key => key !== 'user_home')
+  const isGuessed = !before || keys.length === 0
   const former = isGuessed ? guessedPlaces(config, now) : [before, before.named ?? {}]
   const roots = rootsOf(former, now).filter(({ from, to }) => !isGuessed || from !== to)
   // The innermost first: the state directory may be moved out of the home. What is in the new place, which may be below the former
@@ -215,8 +215,8 @@ const movedSince = (config: Config): Move | null => {
 const changeText = (path: string, change: (text: string) => string): void => {
   const { text } = readText(path)
   if (text === null) return
-  const changed = change(text)
-  if (changed !== text) replaceText(path, changed, { keepsMark: true })
+  const content = change(text)
+  if (content !== text) replaceText(path, content, { keepsMark: true })
 }
 
 const JSON_STRING = /()("(?:[^"\\]|\\.)*")/g

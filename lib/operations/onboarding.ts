@@ -43,11 +43,11 @@ const addressOf = (provider: QuickProvider, raw: string): string | null => {
  * The key first: a crash in between leaves an unused key, never a model without a key. That of a server of one's own is written
  * beside its address, by which it is known not to be one of OpenAI, and only then to the variable where the command line looks for both.
  */
-const write = async (home: Home, chosen: ProviderChoice, variable: string, key: string) => {
-  const isOwnServer = chosen.provider === 'custom'
+const write = async (home: Home, choice: ProviderChoice, variable: string, key: string) => {
+  const isOwnServer = choice.provider === 'custom'
   const isWritten = key !== '' && !(isOwnServer && Object.hasOwn(home.dotenv(), variable))
   if (isWritten && !isOwnServer) await writeEnv(home, { [variable]: key })
-  configureProvider(home, { ...chosen, ...(key && isOwnServer ? { apiKey: key } : {}) })
+  configureProvider(home, { ...choice, ...(key && isOwnServer ? { apiKey: key } : {}) })
   if (isWritten && isOwnServer) await writeEnv(home, { [variable]: key })
 }
 
@@ -75,20 +75,20 @@ export class Onboarding {
   async status(home: Home) {
     const readiness = this.#readinessOf(home)
     const baseUrl = readiness.baseUrl === null ? null : redact(readiness.baseUrl)
-    const saved = this.#settings.get()
+    const settings = this.#settings.get()
     const configExists = existsSync(home.configFile.path)
     const quick = quickProviders()
     const isQuick = quick.some(({ id }) => id === readiness.provider)
     return {
       completed:
-        saved.onboarding_completed ||
+        settings.onboarding_completed ||
         this.#config.skipOnboarding ||
         (configExists && readiness.isReady),
       settings: {
         default_model: this.#models.default(home),
-        default_workspace: saved.default_workspace,
+        default_workspace: settings.default_workspace,
         password_enabled: this.#auth.enabled(),
-        bot_name: saved.bot_name,
+        bot_name: settings.bot_name,
       },
       system: {
         // The engine is part of the service, so these are constant.
@@ -150,12 +150,12 @@ export class Onboarding {
     // The client may send back the redacted address it was shown.
     const currentUrl = this.#readinessOf(home).baseUrl ?? ''
     const baseUrl = addressOf(provider, unredact(input.baseUrl, currentUrl))
-    const chosen = { provider: provider.id, model, baseUrl }
+    const choice = { provider: provider.id, model, baseUrl }
     if (existsSync(home.configFile.path) && !input.confirmOverwrite) return 'config_exists'
     const key = input.apiKey.trim() ? parseApiKey(input.apiKey) : ''
-    if (!key && !hasKeyFor(withProvider(home, chosen, {}), chosen.provider))
+    if (!key && !hasKeyFor(withProvider(home, choice, {}), choice.provider))
       throw invalid(`${provider.env_var} is required`, { code: 'missing_fields' })
-    await write(home, chosen, provider.env_var, key)
+    await write(home, choice, provider.env_var, key)
     return undefined
   }
 

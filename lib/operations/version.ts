@@ -20,8 +20,8 @@ const describe = async (root: string, path: string): Promise<string | undefined>
   const env = { PATH: path, LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0' }
   const options = { cwd: root, env, timeoutMs: GIT_TIMEOUT_MS }
   try {
-    const done = await runGit(['describe', '--tags', '--always', '--dirty'], options)
-    return done.code === 0 ? clean(done.stdout.toString()) : undefined
+    const result = await runGit(['describe', '--tags', '--always', '--dirty'], options)
+    return result.code === 0 ? clean(result.stdout.toString()) : undefined
   } catch {
     // No git here.
     return undefined

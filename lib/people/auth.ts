@@ -478,9 +478,9 @@ export class Auth {
 
   /** Ends the matching sign-ins and returns their number. */
   #end(matches: (entry: SignIn) => boolean): number {
-    const ended = this.#signIns.list().filter(matches).map(deviceIdOf)
+    const deviceIds = this.#signIns.list().filter(matches).map(deviceIdOf)
     const count = this.#signIns.end(matches)
-    if (ended.length > 0) this.#on.signOut?.(ended)
+    if (deviceIds.length > 0) this.#on.signOut?.(deviceIds)
     return count
   }
 

@@ -90,9 +90,9 @@ export class Codes {
     const slot = this.#throttle.take({ address: 'codes' })
     const generator = await load(this.#required().secret)
     // Read again, and stored in the same tick: of two requests with one code, the second is refused.
-    const left = this.#use(this.#required(), generator, input)
-    if (!left) throw unauthorized('Incorrect code.', { code: 'wrong_code' })
-    this.#people.update({ totp: left })
+    const rest = this.#use(this.#required(), generator, input)
+    if (!rest) throw unauthorized('Incorrect code.', { code: 'wrong_code' })
+    this.#people.update({ totp: rest })
     slot.clear()
   }
 

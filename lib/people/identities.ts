@@ -99,11 +99,11 @@ export class Identities {
 
   unlink(person: string, identity: IdentityNames): void {
     const identities = this.list(person)
-    const left = identities.filter(each => !isSame(each, identity))
-    if (left.length === identities.length)
+    const rest = identities.filter(each => !isSame(each, identity))
+    if (rest.length === identities.length)
       throw missing('This account is not linked any more.', { code: 'identity_not_found' })
-    if (person !== '') requireSignIn({ ...this.#people.of({ id: person }), identities: left })
-    this.#save(person, left)
+    if (person !== '') requireSignIn({ ...this.#people.of({ id: person }), identities: rest })
+    this.#save(person, rest)
   }
 
   #save(person: string, identities: LinkedIdentity[]): void {

@@ -209,10 +209,10 @@ export class Passkeys {
 
   delete(person: string, id: string): boolean {
     const passkeys = this.list(person)
-    const left = passkeys.filter(each => each.id !== id)
-    if (left.length === passkeys.length) return false
-    if (person !== '') requireSignIn({ ...this.#people.of({ id: person }), passkeys: left })
-    this.#save(person, left)
+    const rest = passkeys.filter(each => each.id !== id)
+    if (rest.length === passkeys.length) return false
+    if (person !== '') requireSignIn({ ...this.#people.of({ id: person }), passkeys: rest })
+    this.#save(person, rest)
     return true
   }
 

@@ -27,9 +27,9 @@ export type ClientAddress = {
 export const bucketOf = (address: string): string => {
   const bare = address.split('%', 1)[0] ?? ''
   if (!ipaddr.isValid(bare)) return address
-  const parsed = ipaddr.process(bare)
-  if (parsed.kind() === 'ipv4') return parsed.toString()
-  return (parsed as ipaddr.IPv6).parts
+  const ip = ipaddr.process(bare)
+  if (ip.kind() === 'ipv4') return ip.toString()
+  return (ip as ipaddr.IPv6).parts
     .slice(0, 4)
     .map(part => part.toString(16))
     .join(':')
@@ -116,16 +116,16 @@ export class Throttle {
 
   #load(): [string, number[]][] {
     if (this.#path === undefined) return []
-    let saved: z.infer<typeof ThrottleFile>
+    let file: z.infer<typeof ThrottleFile>
     try {
-      saved = ThrottleFile.parse(JSON.parse(readWholeText(this.#path)))
+      file = ThrottleFile.parse(JSON.parse(readWholeText(this.#path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
         this.#warn(`${this.#path} cannot be read; earlier sign-in attempts are not counted`)
       return []
     }
     const [at, wall] = [this.#clock.monotonic(), this.#clock.now()]
-    return Object.entries(saved).map(([client, times]) => [
+    return Object.entries(file).map(([client, times]) => [
       client,
       // A time in the future was written before the clock was set back; it counts as now.
       times.map(time => at - Math.max(0, wall - time)),

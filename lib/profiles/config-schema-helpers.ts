@@ -277,9 +277,9 @@ export const parseFields = <S extends z.ZodObject>(
   }
 
   const walkLeaf = (one: z.ZodType, value: unknown, path: string): unknown => {
-    const parsed = one.safeParse(value)
-    if (parsed.success) return parsed.data
-    report(path, parsed.error.issues[0]?.message ?? 'is invalid')
+    const result = one.safeParse(value)
+    if (result.success) return result.data
+    report(path, result.error.issues[0]?.message ?? 'is invalid')
     return DROPPED
   }
 

@@ -43,13 +43,13 @@ const createReader = (text: string) => {
   }
 
   const binding = (): Omit<Binding, 'text'> => {
-    const failed = { name: null, value: null, isError: true }
+    const failure = { name: null, value: null, isError: true }
     take(/\s*/y)
     take(/export[^\S\r\n]+/y)
     let name: string | null = null
     if (text[at] !== '#' && at < text.length) {
       const key = text[at] === "'" ? take(/'([^']+)'/y) : take(/([^=#\s]+)/y)
-      if (!key) return failed
+      if (!key) return failure
       name = key[1]!
     }
     take(/[^\S\r\n]*/y)
@@ -57,10 +57,10 @@ const createReader = (text: string) => {
     if (text[at] === '=') {
       take(/=[^\S\r\n]*/y)
       raw = value()
-      if (raw === null) return failed
+      if (raw === null) return failure
     }
     take(/[^\S\r\n]*#[^\r\n]*/y)
-    return take(/[^\S\r\n]*(?:\r\n|\n|\r|$)/y) ? { name, value: raw, isError: false } : failed
+    return take(/[^\S\r\n]*(?:\r\n|\n|\r|$)/y) ? { name, value: raw, isError: false } : failure
   }
 
   return {

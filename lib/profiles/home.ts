@@ -83,7 +83,7 @@ type Env = { value: Variables | null; problem: Words | null }
 
 /** The current .env, else its last readable version. */
 const envFile = (path: string, outer: Variables) => {
-  const parsed = new CachedFile<Env>(
+  const file = new CachedFile<Env>(
     path,
     ({ text, problem }) => ({
       value: problem === null ? parseEnv(text ?? '', outer) : null,
@@ -93,7 +93,7 @@ const envFile = (path: string, outer: Variables) => {
   )
   let good: Variables | null = null
   return (): Env => {
-    const { value, problem } = parsed.read()
+    const { value, problem } = file.read()
     if (value) good = value
     return { value: good, problem }
   }
@@ -212,7 +212,7 @@ export const openHome = (options: {
   const env = () => extended.of(overlay(options.env, dotenv()))
   const values = () => expand(inForce(configFile.read()), env())
   const initFiles = new InitFiles(clock)
-  const parsed = memoized(parseProfileConfig)
+  const parse = memoized(parseProfileConfig)
   const peek = () =>
     expand(inForce(configFile.peek()), variables().value === null ? options.env : env())
   const childEnvOf = (form: Form, extra: Variables): Record<string, string> => {
@@ -230,8 +230,8 @@ export const openHome = (options: {
     configFile,
     values,
     peek,
-    config: () => parsed(values()).value,
-    configProblems: () => parsed(peek()).problems,
+    config: () => parse(values()).value,
+    configProblems: () => parse(peek()).problems,
     dotenv,
     env,
     authJson() {
@@ -262,7 +262,7 @@ export const openHome = (options: {
     ...home,
     configFile: { ...configFile, read: configFile.peek },
     values: peek,
-    config: () => parsed(peek()).value,
+    config: () => parse(peek()).value,
     dotenv: shownDotenv,
     env: () => extended.of(overlay(options.env, shownDotenv())),
     childEnv: (extra = {}) => childEnvOf(lenient, extra),

@@ -88,7 +88,7 @@ const difference = (before: Variables, after: ReadonlyMap<string, string>): Vari
   return Object.fromEntries([...set, ...unset.map(name => [name, null] as const)])
 }
 
-const failed = (reason: string): Sourced => ({
+const failure = (reason: string): Sourced => ({
   changes: {},
   problem: `The shell init files were not applied: ${reason}. Fix or remove the file in terminal.shell_init_files.`,
 })
@@ -98,11 +98,11 @@ const toSourced = ({ code, stdout, stderr, stopped }: RunResult, env: Variables)
   const parts = stdout.toString('utf8').split('\0').slice(0, -1)
   const end = parts.indexOf('')
   const current = parts.at(end < 0 ? -1 : end - 1) ?? 'bash'
-  if (stopped === 'timeout') return failed(`${current} takes more than ${toSeconds(TIMEOUT_MS)} s`)
-  if (stopped === 'limit') return failed('the environment is too large')
-  if (end < 0) return failed(`${current} ends the shell (exit code ${code ?? 'unknown'})`)
+  if (stopped === 'timeout') return failure(`${current} takes more than ${toSeconds(TIMEOUT_MS)} s`)
+  if (stopped === 'limit') return failure('the environment is too large')
+  if (end < 0) return failure(`${current} ends the shell (exit code ${code ?? 'unknown'})`)
   const after = toVariables(parts.slice(end + 1))
-  if (code !== 0 || after.size === 0) return failed(`env failed: ${stderr.slice(0, 200).trim()}`)
+  if (code !== 0 || after.size === 0) return failure(`env failed: ${stderr.slice(0, 200).trim()}`)
   const error = stderr.split('\n').find(line => /: line \d+: .*syntax error/.test(line))
   const problem = error === undefined ? null : `Part of a shell init file was skipped: ${error}`
   return { changes: difference(env, after), problem }
@@ -115,7 +115,7 @@ const source = async (files: readonly string[], env: Variables): Promise<Sourced
   try {
     return toSourced(await run('bash', args, { cwd: env.HOME || '/', ...options }), env)
   } catch (error) {
-    return failed(messageOf(error))
+    return failure(messageOf(error))
   }
 }
 

@@ -44,10 +44,10 @@ const deleteProfile = (homes: Homes, home: Home): Promise<void> => {
 
 /** Removes what a killed process left behind. */
 const removeDeletedProfiles = async (dir: string): Promise<void> => {
-  const left = namesIn(dir).filter(
+  const names = namesIn(dir).filter(
     name => name.startsWith(DELETED_PREFIX) || name.startsWith('.creating-'),
   )
-  await Promise.all(left.map(name => removeTree(join(dir, name))))
+  await Promise.all(names.map(name => removeTree(join(dir, name))))
 }
 
 export class Profiles {

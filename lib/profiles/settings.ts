@@ -17,7 +17,7 @@ export type SettingsOptions = {
   /** The real path of a directory the agent may work in, or undefined. */
   usableWorkspace: (path: string) => string | undefined
   /** The workspace of new sessions; receives the saved path if it is usable. */
-  defaultWorkspace: (saved: string | undefined) => string
+  defaultWorkspace: (path: string | undefined) => string
   /** Moves the default model of an older settings.json to config.yaml. */
   migrateDefaultModel: (model: string) => void
 }
@@ -157,12 +157,12 @@ export class SettingsStore {
     if (this.#last?.raw !== raw)
       this.#last = { raw: raw, settings: toSettings(raw, this.#texts, this.#options.botName) }
     const { defaultWorkspace } = this.#options
-    const saved = this.#texts.default_workspace(raw.default_workspace) || undefined
+    const path = this.#texts.default_workspace(raw.default_workspace) || undefined
     return {
       ...this.#last.settings,
       // Looked up for those who use it, at that time: the directory may be deleted while the file stays the same.
       get default_workspace() {
-        return defaultWorkspace(saved)
+        return defaultWorkspace(path)
       },
     }
   }

@@ -60,8 +60,8 @@ const nvmDirectory = (nvm: string): string[] => {
   }
   if (alias === 'system') return []
   const prefix = `v${alias.replace(/^v/, '')}`
-  const chosen = versions.find(version => version === prefix || version.startsWith(`${prefix}.`))
-  return [join(nvm, 'versions', 'node', chosen ?? versions[0] ?? '', 'bin')]
+  const match = versions.find(version => version === prefix || version.startsWith(`${prefix}.`))
+  return [join(nvm, 'versions', 'node', match ?? versions[0] ?? '', 'bin')]
 }
 
 const candidates = (env: Variables): string[] => {

@@ -22,8 +22,8 @@ export type StoredImage = z.infer<typeof StoredImage>
 export const readImages = (value: unknown): StoredImage[] =>
   Array.isArray(value)
     ? value.flatMap(item => {
-        const parsed = StoredImage.safeParse(item)
-        return parsed.success ? [parsed.data] : []
+        const result = StoredImage.safeParse(item)
+        return result.success ? [result.data] : []
       })
     : []
 

@@ -52,11 +52,12 @@ const lockWithFlock = (path: string, program: string, timeoutMs: number) =>
       detached: true,
     })
     const ended = new Promise<number | null>(done => child.once('close', done))
+    let isLate = false
     const timer = setTimeout(
       () => {
+        isLate = true
         child.kill()
         child.stdin.destroy()
-        void ended.then(() => resolve(undefined))
       },
       Math.max(timeoutMs, START_MS),
     )
@@ -76,7 +77,7 @@ const lockWithFlock = (path: string, program: string, timeoutMs: number) =>
     })
     void ended.then(code => {
       clearTimeout(timer)
-      if (timeoutMs === 0 && code === 1) resolve(undefined)
+      if (isLate || (timeoutMs === 0 && code === 1)) resolve(undefined)
       else reject(new Error(`${program} could not lock ${path}`))
     })
     child.stdin.write('\n')

@@ -196,7 +196,7 @@ export class Journal {
   readonly #fd: number
   #size: number
   #broken = false
-  #closed = false
+  #isClosed = false
   #flight: Promise<void> | null = null
   #next: Promise<void> | null = null
 
@@ -232,7 +232,7 @@ export class Journal {
     return new Promise((resolve, reject) => {
       fdatasync(this.#fd, error => {
         this.#flight = null
-        if (this.#closed && !this.#next) closeSync(this.#fd)
+        if (this.#isClosed && !this.#next) closeSync(this.#fd)
         if (error) reject(error)
         else resolve()
       })
@@ -246,7 +246,7 @@ export class Journal {
 
   /** Writes all lines in one `write`. When it throws, the file is unchanged. */
   append(lines: readonly string[]): void {
-    if (this.#closed) throw new Error(`Expected an open journal: ${this.path}`)
+    if (this.#isClosed) throw new Error(`Expected an open journal: ${this.path}`)
     if (this.#broken) throw unavailable("Couldn't write this file. It is read-only for now.")
     if (lines.length === 0) return
     const data = Buffer.from(`${lines.join('\n')}\n`)
@@ -266,7 +266,7 @@ export class Journal {
 
   /** Resolves when everything appended before the call is on the disk (fdatasync). */
   sync(): Promise<void> {
-    if (this.#closed) return Promise.reject(new Error(`Expected an open journal: ${this.path}`))
+    if (this.#isClosed) return Promise.reject(new Error(`Expected an open journal: ${this.path}`))
     if (!this.#flight) {
       this.#flight = this.#flush()
       return this.#flight
@@ -289,8 +289,8 @@ export class Journal {
   }
 
   close(): void {
-    if (this.#closed) return
-    this.#closed = true
+    if (this.#isClosed) return
+    this.#isClosed = true
     // Closing during fdatasync could reuse the descriptor number for another file.
     if (!this.#flight && !this.#next) closeSync(this.#fd)
   }

@@ -20,9 +20,9 @@ export const realPath = (path: string, links = 0): string => {
   }
   const parent = dirname(full)
   if (parent === full) return full
-  const resolved = join(realPath(parent, links), basename(full))
-  const target = isThere && links < MAX_LINKS ? linkTarget(resolved) : null
-  return target === null ? resolved : realPath(resolve(dirname(resolved), target), links + 1)
+  const real = join(realPath(parent, links), basename(full))
+  const target = isThere && links < MAX_LINKS ? linkTarget(real) : null
+  return target === null ? real : realPath(resolve(dirname(real), target), links + 1)
 }
 
 /** Elsewhere the disk may have an entry under a name in other letters, which only `realPath` gives. */

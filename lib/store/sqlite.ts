@@ -54,12 +54,12 @@ export const openDatabase = (
 }
 
 const migrate = (db: Database, migrations: readonly string[]): void => {
-  const done = Number(db.pragma('user_version', { simple: true }))
-  if (done > migrations.length) {
-    throw new Error(`${db.name} has version ${done}, this program knows ${migrations.length}`)
+  const version = Number(db.pragma('user_version', { simple: true }))
+  if (version > migrations.length) {
+    throw new Error(`${db.name} has version ${version}, this program knows ${migrations.length}`)
   }
   for (const [index, sql] of migrations.entries()) {
-    if (index < done) continue
+    if (index < version) continue
     db.transaction(() => {
       db.exec(sql)
       db.pragma(`user_version = ${index + 1}`)

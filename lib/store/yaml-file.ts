@@ -127,7 +127,7 @@ const SAVING_MS = 1_000
 
 /** `editRefusal` returns the reason why this file must not be edited, if there is one. */
 export const yamlFile = (path: string, editRefusal?: () => string | undefined): YamlFile => {
-  const parsed = new CachedFile(
+  const file = new CachedFile(
     path,
     ({ text, problem }): ParsedYaml => {
       if (text === null) return { text: '', value: problem === null ? {} : null, problem }
@@ -150,7 +150,7 @@ export const yamlFile = (path: string, editRefusal?: () => string | undefined): 
     problem: Words | null
     isMissing?: true
   } => {
-    const seen = parsed.read()
+    const seen = file.read()
     const had = good !== null && good.text.trim() !== ''
     if (seen.value === null)
       return { inForce: good?.value ?? null, text: '', problem: seen.problem }

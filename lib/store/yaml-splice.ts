@@ -138,14 +138,14 @@ const spliceItems = (
 ): string | undefined => {
   const old = list.items.map(item => (isScalar(item) ? item.value : item))
   const isKept = old.map((item, at) => value.includes(item) && old.indexOf(item) === at)
-  const added = value.filter(item => !old.includes(item))
+  const fresh = value.filter(item => !old.includes(item))
   const last = list.items.at(-1)
   if (!isKept.includes(true) || !isScalar(last) || !last.range) return undefined
   const from = lineStart(text, last.range[0])
   const indent = /^( *)- /.exec(text.slice(from, last.range[0]))?.[1]
   if (indent === undefined) return undefined
-  let next = added.length
-    ? insertLines(text, nextLine(text, last.range[1]), blockText(added), indent)
+  let next = fresh.length
+    ? insertLines(text, nextLine(text, last.range[1]), blockText(fresh), indent)
     : text
   for (const [at, item] of [...list.items.entries()].reverse()) {
     if (isKept[at]) continue

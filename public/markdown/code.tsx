@@ -34,11 +34,11 @@ type CodeTextProps = {
 }
 
 type Highlighter = typeof import('./highlight.ts')
-const loaded: { highlighter: Highlighter | null } = { highlighter: null }
+const cache: { highlighter: Highlighter | null } = { highlighter: null }
 
 const loadHighlighter = async (): Promise<Highlighter> => {
-  loaded.highlighter ??= await import('./highlight.ts')
-  return loaded.highlighter
+  cache.highlighter ??= await import('./highlight.ts')
+  return cache.highlighter
 }
 
 /** Code without a frame, highlighted when there is a grammar for its label. */
@@ -48,7 +48,7 @@ export function CodeText({ text, label, isOpen = false }: CodeTextProps) {
     const element = place.current
     if (!label || !element) return
     // Before the code is shown, so that it does not change its colors.
-    const painted = loaded.highlighter?.paintNow(element, text, label, isOpen)
+    const painted = cache.highlighter?.paintNow(element, text, label, isOpen)
     if (painted) return painted
     let clear = () => {}
     let current = true
@@ -115,7 +115,7 @@ const WIDE_LINE = /.{81}/
 
 /** `TypeScript` for `ts`, once the highlighting is loaded. */
 const useLanguageName = (lang: string): string => {
-  const { highlighter } = loaded
+  const { highlighter } = cache
   const late = useSignal(highlighter !== null)
   useEffect(() => {
     if (lang && !late.value)
@@ -126,7 +126,7 @@ const useLanguageName = (lang: string): string => {
         () => undefined,
       )
   }, [])
-  return loaded.highlighter?.languageName(lang.toLowerCase()) ?? (lang || t('code.plain'))
+  return cache.highlighter?.languageName(lang.toLowerCase()) ?? (lang || t('code.plain'))
 }
 
 type CodeBlockProps = { text: string; lang: string; open: boolean }
@@ -137,17 +137,19 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
   const name = useLanguageName(lang)
   const wraps = useSignal(false)
   const choice = useSignal<boolean | null>(null)
-  const failed = useSignal('')
+  const failedText = useSignal('')
   // Not what the drawing measures meanwhile: nothing moves while it is shown.
   const height = useMemo(() => (isDiagram ? diagramHeight(text) : 0), [isDiagram && text])
   const isDrawn =
-    isDiagram && failed.value !== text && (choice.value ?? text.length <= MAX_DRAWN_CHARS)
+    isDiagram && failedText.value !== text && (choice.value ?? text.length <= MAX_DRAWN_CHARS)
   return (
     <figure class="md-code">
       <figcaption class="md-code-head">
         <span class="md-code-lang">{name}</span>
-        {isDiagram && failed.value === text && <span class="md-code-note">{t('code.failed')}</span>}
-        {isDiagram && failed.value !== text && (
+        {isDiagram && failedText.value === text && (
+          <span class="md-code-note">{t('code.failed')}</span>
+        )}
+        {isDiagram && failedText.value !== text && (
           <button
             type="button"
             class="tx-link"
@@ -158,7 +160,7 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
             {isDrawn ? t('code.source') : t('code.diagram')}
           </button>
         )}
-        {!open && failed.value !== text && <OpenButton text={text} lang={kind} />}
+        {!open && failedText.value !== text && <OpenButton text={text} lang={kind} />}
         {!open && !isDrawn && WIDE_LINE.test(text) && (
           <button
             type="button"
@@ -179,7 +181,7 @@ export function CodeBlock({ text, lang, open }: CodeBlockProps) {
             <Diagram
               text={text}
               onFail={() => {
-                failed.value = text
+                failedText.value = text
               }}
             />
           )}

@@ -23,8 +23,8 @@ const parkStyles = (markup: string): { markup: string; css: string } => {
 /** Parses and sanitizes SVG; style sheets are extracted, because the CSP allows no inline styles. */
 const cleanSvg = (svg: string): { root: SVGElement; css: string } | null => {
   const { markup, css } = parkStyles(svg)
-  const parsed = new DOMParser().parseFromString(trustedHtml(markup), 'image/svg+xml')
-  const root = parsed.documentElement
+  const svgDocument = new DOMParser().parseFromString(trustedHtml(markup), 'image/svg+xml')
+  const root = svgDocument.documentElement
   if (!(root instanceof SVGElement)) return null
   for (const element of root.querySelectorAll(forbidden)) element.remove()
   for (const element of [root, ...root.querySelectorAll<SVGElement>('*')]) {

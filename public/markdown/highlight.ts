@@ -160,7 +160,7 @@ const walk = (node: Node, at: number, spans: Span[]): number => {
 const MAX_CHARACTERS = 60_000
 
 /** Null until the first grammar is loaded. */
-const loaded: { hljs: HLJSApi | null } = { hljs: null }
+const cache: { hljs: HLJSApi | null } = { hljs: null }
 
 /** Highlighted ranges of a text, outer ones before inner ones. */
 export const spansOf = async (text: string, grammar: string): Promise<Span[]> => {
@@ -169,13 +169,13 @@ export const spansOf = async (text: string, grammar: string): Promise<Span[]> =>
   if (!load) return []
   const [{ default: hljs }, language] = await Promise.all([import('highlight.js/lib/core'), load()])
   if (!hljs.getLanguage(grammar)) hljs.registerLanguage(grammar, language.default)
-  loaded.hljs = hljs
+  cache.hljs = hljs
   return spansNow(text, grammar) ?? []
 }
 
 /** The same at once, for code that is still being written; null while the grammar is not loaded. */
 const spansNow = (text: string, grammar: string): Span[] | null => {
-  const { hljs } = loaded
+  const { hljs } = cache
   if (!hljs?.getLanguage(grammar)) return null
   const result = hljs.highlight(text, { language: grammar, ignoreIllegals: true })
   const spans: Span[] = []
@@ -188,7 +188,7 @@ export const paint = (element: HTMLElement, spans: readonly Span[]): (() => void
   if (typeof Highlight === 'undefined' || !CSS.highlights) return () => {}
   // Forced colors paint every highlight like selected text.
   if (matchMedia('(forced-colors: active)').matches) return () => {}
-  const added: [Highlight, Range][] = []
+  const ranges: [Highlight, Range][] = []
   const texts = textNodes(element)
   for (const { from, to, scope } of spans) {
     const start = locate(texts, from)
@@ -199,10 +199,10 @@ export const paint = (element: HTMLElement, spans: readonly Span[]): (() => void
     range.setEnd(end.node, end.offset)
     const highlight = registered(`code-${scope}`)
     highlight.add(range)
-    added.push([highlight, range])
+    ranges.push([highlight, range])
   }
   return () => {
-    for (const [highlight, range] of added) highlight.delete(range)
+    for (const [highlight, range] of ranges) highlight.delete(range)
   }
 }
 

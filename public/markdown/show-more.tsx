@@ -9,9 +9,9 @@ export const useShowMore = <T,>(
   step: number,
 ): { visible: readonly T[]; button: ComponentChild } => {
   const count = useSignal(step)
-  const left = all.length - count.value
+  const rest = all.length - count.value
   const button =
-    left > 0 ? (
+    rest > 0 ? (
       <button
         type="button"
         class="tx-more"
@@ -19,8 +19,8 @@ export const useShowMore = <T,>(
           count.value = count.value + step
         }}
       >
-        {t('md.more', { count: Math.min(left, step), total: all.length })}
+        {t('md.more', { count: Math.min(rest, step), total: all.length })}
       </button>
     ) : null
-  return { visible: left > 0 ? all.slice(0, count.value) : all, button }
+  return { visible: rest > 0 ? all.slice(0, count.value) : all, button }
 }

@@ -37,7 +37,7 @@ export const parseDiff = (text: string): ParsedFile[] => {
   let before = 1
   let after = 1
   /** Lines that the hunk still has. */
-  let left = { old: 0, fresh: 0 }
+  let rest = { old: 0, fresh: 0 }
   const begin = (): Draft => {
     const file: Draft = { head: [], hunks: [] }
     files.push(file)
@@ -52,12 +52,12 @@ export const parseDiff = (text: string): ParsedFile[] => {
   const all = text.replace(/\n$/, '').split('\n')
   for (let at = 0; at < all.length; at++) {
     const line = all[at]!
-    const isIn = left.old > 0 || left.fresh > 0
-    const isSame = left.old > 0 && left.fresh > 0 && /^(?: |\r?$)/.test(line)
-    const isRemoved = line.startsWith('-') && (left.old > 0 || !isIn)
-    const isAdded = line.startsWith('+') && (left.fresh > 0 || !isIn)
+    const isIn = rest.old > 0 || rest.fresh > 0
+    const isSame = rest.old > 0 && rest.fresh > 0 && /^(?: |\r?$)/.test(line)
+    const isRemoved = line.startsWith('-') && (rest.old > 0 || !isIn)
+    const isAdded = line.startsWith('+') && (rest.fresh > 0 || !isIn)
     const isBackslash = line.startsWith('\\')
-    if (isIn && !isSame && !isRemoved && !isAdded && !isBackslash) left = { old: 0, fresh: 0 }
+    if (isIn && !isSame && !isRemoved && !isAdded && !isBackslash) rest = { old: 0, fresh: 0 }
     const start = HUNK.exec(line)
     const file = files.at(-1)
     if (isBackslash) add('note', after, line.replace(/^\\ ?/, ''))
@@ -67,18 +67,18 @@ export const parseDiff = (text: string): ParsedFile[] => {
     } else if (isSame) {
       add('same', after++, line.slice(1))
       before++
-      left.old--
-      left.fresh--
+      rest.old--
+      rest.fresh--
     } else if (isRemoved) {
       add('removed', before++, line.slice(1))
-      left.old--
+      rest.old--
     } else if (isAdded) {
       add('added', after++, line.slice(1))
-      left.fresh--
+      rest.fresh--
     } else if (start) {
       const [, header = '', oldStart, oldLines = '1', freshStart, freshLines = '1', heading = ''] =
         start
-      left = { old: Number(oldLines), fresh: Number(freshLines) }
+      rest = { old: Number(oldLines), fresh: Number(freshLines) }
       before = Number(oldStart)
       after = Number(freshStart)
       const { hunks } = file ?? begin()

@@ -8,18 +8,18 @@ import { Icon } from './icon.tsx'
 
 type ConflictProps = {
   /** The sentence for a file that was deleted. */
-  gone: string
+  goneText: string
   isGone: boolean
   onDiscardMine: () => void
   onOverwrite: () => void
 }
 
-const ConflictNote = ({ gone, isGone, onDiscardMine, onOverwrite }: ConflictProps) => (
+const ConflictNote = ({ goneText, isGone, onDiscardMine, onOverwrite }: ConflictProps) => (
   <div class="note-box note-warn" role="alert">
     <Icon name="alert" size={18} />
     <div class="note-text">
       <strong>{t('conflict.title')}</strong>
-      <p>{isGone ? gone : t('conflict.text')}</p>
+      <p>{isGone ? goneText : t('conflict.text')}</p>
       <div class="button-row">
         {!isGone && <Button onClick={onDiscardMine}>{t('conflict.theirs')}</Button>}
         <Button kind="danger" onClick={onOverwrite}>
@@ -38,7 +38,7 @@ export type EditFormProps<D extends { version: string | null }> = {
   isIncomplete?: boolean
   /** Why it cannot be saved, in place of what the server said. */
   error?: string | null
-  gone?: string
+  goneText?: string
   /** Above the notice of a conflict. */
   head?: ComponentChildren
   onSave: (overwrite: boolean) => void
@@ -48,7 +48,7 @@ export type EditFormProps<D extends { version: string | null }> = {
 }
 
 export const EditForm = <D extends { version: string | null }>(props: EditFormProps<D>) => {
-  const { file, label, isIncomplete = false, error, gone = '', head, onSave, children } = props
+  const { file, label, isIncomplete = false, error, goneText = '', head, onSave, children } = props
   const { value: conflict } = file.conflict
   return (
     <form
@@ -67,7 +67,7 @@ export const EditForm = <D extends { version: string | null }>(props: EditFormPr
       {head}
       {conflict && (
         <ConflictNote
-          gone={gone}
+          goneText={goneText}
           isGone={conflict.version === null}
           onDiscardMine={props.onDiscardMine}
           onOverwrite={() => onSave(true)}

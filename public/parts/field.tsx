@@ -68,14 +68,14 @@ export const Switch = ({ id, describedBy, checked, disabled, onChange }: SwitchP
 export type SelectProps<V extends string> = {
   options: readonly (readonly [value: V, label: string])[]
 } & (
-  | { /** Holds the choice. */ chosen: Signal<V> }
-  | { chosen?: never; value: V; onChange: (value: V) => void }
+  | { /** Holds the choice. */ choice: Signal<V> }
+  | { choice?: never; value: V; onChange: (value: V) => void }
 )
 type Ids = { id: string; describedBy: string | undefined }
 
 export const Select = <V extends string>({ id, describedBy, ...props }: SelectProps<V> & Ids) => {
-  const { options, chosen } = props
-  const value = chosen ? chosen.value : props.value
+  const { options, choice } = props
+  const value = choice ? choice.value : props.value
   return (
     <select
       id={id}
@@ -85,7 +85,7 @@ export const Select = <V extends string>({ id, describedBy, ...props }: SelectPr
       onChange={event => {
         // It has no other values than those of its options.
         const next = event.currentTarget.value as V
-        if (chosen) chosen.value = next
+        if (choice) choice.value = next
         else props.onChange(next)
       }}
     >

@@ -56,18 +56,18 @@ export const Menu = ({ anchor, label, items: all, side = 'below', ...props }: Me
   const top = offered(all)
   const ref = useRef<HTMLDivElement>(null)
   const open = useSignal<string | null>(null)
-  const left = useRef<string | null>(null)
+  const lastOpen = useRef<string | null>(null)
   const inner = top.find(item => item !== 'line' && 'items' in item && item.label === open.value)
   const items = inner && inner !== 'line' && 'items' in inner ? inner.items : top
   const leave = () => {
-    left.current = open.value
+    lastOpen.current = open.value
     open.value = null
   }
   // Before the next key arrives: it would be handled with the focus elsewhere.
   useLayoutEffect(() => {
     const all = itemsOf(ref.current)
     // Back in the menu, the focus returns to the entry that was opened.
-    const at = open.value ? 1 : all.findIndex(item => item.dataset.label === left.current)
+    const at = open.value ? 1 : all.findIndex(item => item.dataset.label === lastOpen.current)
     all[Math.max(0, at)]?.focus()
   }, [open.value])
 

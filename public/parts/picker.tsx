@@ -46,14 +46,14 @@ export const Picker = (props: PickerProps) => {
   const field = useRef<HTMLInputElement>(null)
   const list = useRef<HTMLDivElement>(null)
   const options = groups.flatMap(group => group.options)
-  const chosen = Math.max(
+  const selectedIndex = Math.max(
     0,
     options.findIndex(({ id }) => id === selected),
   )
   /** By id, because results that arrive later move the others. Null: the first match, or the selected option. */
   const active = useSignal<string | null>(null)
   const activeIndex = options.findIndex(({ id }) => id === active.value)
-  const at = activeIndex >= 0 ? activeIndex : query?.value ? 0 : chosen
+  const at = activeIndex >= 0 ? activeIndex : query?.value ? 0 : selectedIndex
   const optionId = (index: number) => `${listId}-${index}`
 
   useEffect(() => (field.current ?? list.current)?.focus(), [])

@@ -148,9 +148,9 @@ export class TabLeader {
     this.#post({ kind: 'bye', tab })
     this.#cancelFrozen()
     this.#queued?.abort()
-    const done = this.#release
+    const release = this.#release
     this.#stepDown()
-    done?.()
+    release?.()
     channel?.close()
   }
 

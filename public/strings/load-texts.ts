@@ -17,35 +17,35 @@ const importOfBuild = (script: string): Promise<unknown> => {
 type Loaded = Catalogs & { needs?: Readonly<Record<string, string>> }
 
 /**
- * `base`: the address of the page's directory. `listed`: the value of `data-texts`, what the page shows first. Resolves when that is
+ * `base`: the address of the page's directory. `names`: the value of `data-texts`, what the page shows first. Resolves when that is
  * loaded, with a function that requests again what could not be loaded, and is in English until then.
  */
 export const loadLanguage = async (
   language: string,
   base: string,
-  listed = '',
+  names = '',
   importScript = importOfBuild,
 ): Promise<() => void> => {
-  const [version, ...first] = listed.split(' ')
+  const [version, ...first] = names.split(' ')
   const loads = new Map<string, Promise<void>>()
-  const failed = new Set<string>()
+  const sources = new Set<string>()
   let needs: Loaded['needs']
 
   const request = async (name: string): Promise<void> => {
     try {
-      const loaded = (await fetchStatic(base, `${language}.${name}-${version}.json`)) as Loaded
-      needs ??= loaded.needs
-      addCatalogs(loaded)
+      const texts = (await fetchStatic(base, `${language}.${name}-${version}.json`)) as Loaded
+      needs ??= texts.needs
+      addCatalogs(texts)
     } catch {
       loads.delete(name)
-      failed.add(name)
+      sources.add(name)
     }
   }
   const load = (name: string): Promise<void> => {
     if (!loads.has(name)) loads.set(name, request(name))
     return loads.get(name)!
   }
-  const retry = () => Promise.all([...failed].map(load))
+  const retry = () => Promise.all([...sources].map(load))
   const loadFor = async (script: string): Promise<void> => {
     // The texts of the page name those of the script.
     if (!needs) await retry()

@@ -23,18 +23,18 @@ export const createNetwork = (
   let hasStalled = false
 
   return async (request, otherwise) => {
-    const sent = send(request)
-    sent.then(
+    const response = send(request)
+    response.then(
       () => {
         hasStalled = false
       },
       () => undefined,
     )
     try {
-      const reply = await Promise.race([sent, clock.delay(hasStalled ? SHORT_MS : PATIENCE_MS)])
+      const reply = await Promise.race([response, clock.delay(hasStalled ? SHORT_MS : PATIENCE_MS)])
       if (reply && !isUnreachable(reply)) return reply
       hasStalled ||= !reply
-      return (await otherwise()) ?? (await sent)
+      return (await otherwise()) ?? (await response)
     } catch (error) {
       const copy = await otherwise()
       if (copy) return copy

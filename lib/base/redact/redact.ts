@@ -170,20 +170,20 @@ export class StreamRedactor {
 
   #take(final: boolean): string {
     const text = this.#before + this.#pending
-    const sent = this.#before.length
+    const offset = this.#before.length
     const { spans: whole, pending } = secrets.finder().analyze(text, final)
     const pieces = final ? secrets.cut().end(text) : []
     const spans = pieces.length === 0 ? whole : merged([...whole, ...pieces])
-    const stop = Math.max(sent, pending)
+    const stop = Math.max(offset, pending)
     let out = ''
-    let at = sent
+    let at = offset
     for (const { from, to, as } of spans) {
       // The context was cut, so a match at its start is unreliable.
-      if (to <= sent || (this.#isCut && from === 0)) continue
+      if (to <= offset || (this.#isCut && from === 0)) continue
       if (to > stop) break
       const mask = maskOf(text.slice(from, to), as)
-      if (from >= sent) out += text.slice(at, from) + mask
-      else out += mask.startsWith(text.slice(from, sent)) ? mask.slice(sent - from) : FULL_MASK
+      if (from >= offset) out += text.slice(at, from) + mask
+      else out += mask.startsWith(text.slice(from, offset)) ? mask.slice(offset - from) : FULL_MASK
       at = to
     }
     out += text.slice(at, Math.max(at, stop))

@@ -169,15 +169,15 @@ export const inClientTerminals = (
   return {
     ...tool,
     async run(ctx, input) {
-      const read = Input.safeParse(input)
+      const result = Input.safeParse(input)
       const isOwn =
         isBroken ||
         !findProgram(ctx.turn.env.PATH ?? '', SHELL) ||
-        !read.success ||
-        read.data.background ||
+        !result.success ||
+        result.data.background ||
         ctx.turn.runner ||
         !isShown(ctx.callId)
-      return isOwn ? tool.run(ctx, input) : runInClient(ctx, read.data)
+      return isOwn ? tool.run(ctx, input) : runInClient(ctx, result.data)
     },
   }
 }

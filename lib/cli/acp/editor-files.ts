@@ -37,8 +37,8 @@ export const editorFiles = ({
       if (!canRead) return null
       try {
         const path = pathOf(fullPath)
-        const read = await client.request('fs/read_text_file', { sessionId, path }, options())
-        return read.content
+        const reply = await client.request('fs/read_text_file', { sessionId, path }, options())
+        return reply.content
       } catch {
         // Editors open only text files of their project.
         return null

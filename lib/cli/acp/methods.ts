@@ -119,9 +119,9 @@ export class AcpMethods {
     hasTitle: boolean,
   ): EditorSession {
     const own = toServers(servers, session.cwd)
-    const added = new EditorSession(this.#context, session, { servers: own, hasTitle })
-    this.#open.set(session.id, added)
-    return added
+    const editorSession = new EditorSession(this.#context, session, { servers: own, hasTitle })
+    this.#open.set(session.id, editorSession)
+    return editorSession
   }
 
   /** Why no model can be called, or null. */
@@ -229,7 +229,7 @@ export class AcpMethods {
     const place = { workspace: session.cwd, env, forbidden: [] }
     for (const update of replay(messages, place)) session.push(update)
     // The whole history comes before the response.
-    await session.sent()
+    await session.whenSent()
     return this.#settingsOf(session)
   }
 

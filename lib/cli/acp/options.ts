@@ -48,14 +48,14 @@ export const configOptions = ({
   effort,
   models,
 }: OptionState): SessionConfigOption[] => {
-  const listed = models.groups
+  const groups = models.groups
     .filter(group => group.models.length > 0)
     .map(({ provider, provider_id: group, models: list }) => ({
       group,
       name: provider,
       options: list.map(({ id, label }) => ({ value: id, name: label })),
     }))
-  const isListed = listed.some(({ options }) => options.some(({ value }) => value === model))
+  const isListed = groups.some(({ options }) => options.some(({ value }) => value === model))
   const current = [
     { group: 'current', name: 'Configured', options: [{ value: model, name: model }] },
   ]
@@ -74,7 +74,7 @@ export const configOptions = ({
       name: 'Model',
       category: 'model',
       currentValue: model,
-      options: isListed ? listed : [...current, ...listed],
+      options: isListed ? groups : [...current, ...groups],
     },
     {
       type: 'select',

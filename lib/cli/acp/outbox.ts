@@ -60,7 +60,7 @@ export class Outbox {
   }
 
   /** Resolves when everything so far is sent: requests and responses must not overtake updates. */
-  async sent(): Promise<void> {
+  async whenSent(): Promise<void> {
     while (this.#sending) await this.#sending
   }
 }

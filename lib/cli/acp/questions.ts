@@ -32,7 +32,7 @@ export type QuestionsOptions = {
   /** The tool call that asks, and what it shows so far. */
   call: { id: string; content: ToolCallContent[] } | null
   /** Resolves when all updates are sent: the request refers to them. */
-  sent: () => Promise<void>
+  whenSent: () => Promise<void>
   /** Called when an approval is answered. */
   onAnswer: () => void
   log: (line: string) => void
@@ -52,12 +52,12 @@ const timeoutOf = (timeoutMs: number): AbortSignal | undefined =>
   timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined
 
 const select = async (
-  { client, sessionId, signal, call, sent }: QuestionsOptions,
+  { client, sessionId, signal, call, whenSent }: QuestionsOptions,
   toolCall: { title?: string; kind?: ToolKind; content: ToolCallContent[]; rawInput?: unknown },
   options: PermissionOption[],
   timeout: AbortSignal | undefined,
 ): Promise<string | null> => {
-  await sent()
+  await whenSent()
   const toolCallId = call?.id ?? `question-${randomUUID()}`
   const { outcome } = await client.request(
     'session/request_permission',

@@ -130,8 +130,8 @@ export class EditorSession {
     this.#outbox.push(update)
   }
 
-  sent(): Promise<void> {
-    return this.#outbox.sent()
+  whenSent(): Promise<void> {
+    return this.#outbox.whenSent()
   }
 
   // ── Settings ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -176,7 +176,7 @@ export class EditorSession {
     } finally {
       signal.removeEventListener('abort', cancel)
       running.updates?.end()
-      await this.#outbox.sent()
+      await this.#outbox.whenSent()
       this.#running = null
     }
   }
@@ -282,7 +282,7 @@ export class EditorSession {
       sessionId: this.id,
       signal: running.cancel.signal,
       call: isKnown ? { id: callId, content: running.updates?.contentOf(callId) ?? [] } : null,
-      sent: () => this.#outbox.sent(),
+      whenSent: () => this.#outbox.whenSent(),
       onAnswer: () => {
         if (isKnown)
           this.push({

@@ -155,13 +155,13 @@ export const readResult = (content: string): Result => {
     // Results of MCP servers may be plain text.
     return { raw: content, text: content, isError: false }
   }
-  const { error, output, content: read, exit_code: code } = asObject(value)
+  const { error, output, content: fileText, exit_code: code } = asObject(value)
   const errorText = asString(error)
-  const printed = asString(output) || asString(read)
+  const printed = asString(output) || asString(fileText)
   const parts = [printed, errorText].filter(part => part !== '')
   const isSilentFailure = parts.length === 0 && typeof code === 'number' && code !== 0
   const text = isSilentFailure ? `Exit code ${code}` : parts.join('\n')
   // A result that can have text shows nothing where it has none, such as of a silent command.
-  const hasText = [error, output, read].some(part => typeof part === 'string')
+  const hasText = [error, output, fileText].some(part => typeof part === 'string')
   return { raw: value, text: hasText ? text : content, isError: errorText !== '' }
 }

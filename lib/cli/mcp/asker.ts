@@ -100,11 +100,11 @@ export class Asker {
     const state: Running = { context, steps: 0, notes: [], signal }
     this.#running.set(session.id, state)
     try {
-      const sent = await sessions.send(session, request.prompt, { requireModel: true })
-      const stop = () => void sessions.engine.turns.cancel(sent.turn.streamId)
+      const run = await sessions.send(session, request.prompt, { requireModel: true })
+      const stop = () => void sessions.engine.turns.cancel(run.turn.streamId)
       if (signal.aborted) stop()
       signal.addEventListener('abort', stop, { once: true })
-      const outcome = await sent.result
+      const outcome = await run.result
       signal.removeEventListener('abort', stop)
       if (signal.aborted) throw new Error('The request was cancelled.')
       if (outcome?.status !== 'finished') {

@@ -17,7 +17,7 @@ export type KeyStatus = {
   status: 'ok' | 'exhausted'
   at: number
   /** Calls since the last save. */
-  used: number
+  calls: number
   code?: number | undefined
   reason?: string
   message?: string
@@ -103,7 +103,7 @@ const applyStatus = (entry: JsonObject, note: KeyStatus): void => {
     }),
     last_status: note.status,
     last_status_at: note.at,
-    request_count: countOf(entry.request_count) + note.used,
+    request_count: countOf(entry.request_count) + note.calls,
   })
 }
 
@@ -128,19 +128,19 @@ const seed = (list: unknown[], { id, key, variable }: PooledKey): JsonObject => 
  */
 export const saveKeyStatus = async (
   dir: string,
-  noted: PooledKey,
+  key: PooledKey,
   note: KeyStatus,
 ): Promise<boolean> => {
   const path = join(dir, 'auth.json')
   // Check before taking the lock, so that a home without a pool gets no lock file.
-  if (!poolOf(readAuth(path), noted.provider)) return false
+  if (!poolOf(readAuth(path), key.provider)) return false
   return withFileLock(join(dir, 'auth.lock'), { timeoutMs: LOCK_WAIT_MS }, () => {
     const auth = readAuth(path)
-    const list = poolOf(auth, noted.provider)
+    const list = poolOf(auth, key.provider)
     if (!auth || !list) return false
-    const entry = entryOf(list, noted) ?? (noted.variable ? seed(list, noted) : undefined)
+    const entry = entryOf(list, key) ?? (key.variable ? seed(list, key) : undefined)
     if (!entry) return false
-    if (noted.variable && tokenOf(entry) !== noted.key) entry.access_token = noted.key
+    if (key.variable && tokenOf(entry) !== key.key) entry.access_token = key.key
     applyStatus(entry, note)
     writeAuth(path, auth, fromSeconds(note.at))
     return true

@@ -65,7 +65,7 @@ const REASONS: Partial<Record<FailureType, string>> = {
 const MAX_MESSAGE_CHARS = 500
 
 /** Status not in auth.json: until it is saved, or permanently for keys stored elsewhere. */
-type KeyUse = { cooldownUntilMs?: number; used: number }
+type KeyUse = { cooldownUntilMs?: number; calls: number }
 
 /** A stable id for a key without one. */
 const seedId = (text: string): string => sha256(text).slice(0, 6)
@@ -93,7 +93,7 @@ export class CredentialPools {
   }
 
   #useOf(name: string): KeyUse {
-    const use = this.#uses.get(name) ?? { used: 0 }
+    const use = this.#uses.get(name) ?? { calls: 0 }
     this.#uses.set(name, use)
     return use
   }
@@ -105,7 +105,7 @@ export class CredentialPools {
       return {
         ...candidate,
         cooldownUntilMs: beyond.cooldownUntilMs ?? candidate.cooldownUntilMs,
-        requests: candidate.requests + beyond.used,
+        requests: candidate.requests + beyond.calls,
       }
     }
   }
@@ -118,27 +118,27 @@ export class CredentialPools {
     const poolId = this.#poolIdOf(home, provider)
     const strategy = strategyOf(home.config(), provider)
     const last = this.#lastChosen.get(poolId)
-    const chosen = chooseKey(among, strategy, this.#clock.now(), last)
-    if (!chosen) return undefined
-    this.#lastChosen.set(poolId, chosen.id)
-    this.#useOf(this.#nameOf(home, provider, chosen)).used++
-    return chosen
+    const candidate = chooseKey(among, strategy, this.#clock.now(), last)
+    if (!candidate) return undefined
+    this.#lastChosen.set(poolId, candidate.id)
+    this.#useOf(this.#nameOf(home, provider, candidate)).calls++
+    return candidate
   }
 
   /** Saves in the background and in order. No turn waits for the lock or fails because of it. */
-  #write(home: PoolHome, provider: string, candidate: Candidate, status: Omit<KeyStatus, 'used'>) {
+  #write(home: PoolHome, provider: string, candidate: Candidate, status: Omit<KeyStatus, 'calls'>) {
     const state = this.#useOf(this.#nameOf(home, provider, candidate))
     const work = this.#mutex
       .run(home.dir, async () => {
-        const { used } = state
+        const { calls } = state
         const variable = candidate.id.startsWith('env:') ? candidate.name : null
         const id = candidate.isPooled ? candidate.id : seedId(candidate.id)
-        const noted = { provider, id, key: candidate.key, variable }
-        const isWritten = await saveKeyStatus(home.dir, noted, { ...status, used })
+        const pooledKey = { provider, id, key: candidate.key, variable }
+        const isWritten = await saveKeyStatus(home.dir, pooledKey, { ...status, calls })
         if (!isWritten) return
         // The file is authoritative now; other programs may change it.
         delete state.cooldownUntilMs
-        state.used -= used
+        state.calls -= calls
       })
       .catch((error: unknown) =>
         this.#log('could not update key status in auth.json', { error: messageOf(error) }),

@@ -231,9 +231,9 @@ export class SignIns {
     if (reply.kind === 'failed') return this.#recordFailure(ref, id, reply.message)
     this.#failures.delete(id)
     if (reply.kind === 'rejected') return this.#reject(ref, rejected, old, reply)
-    const saved = this.#save(ref, old, reply.tokens)
-    if (shared && saved) this.#saveShared(shared, saved)
-    return this.#remember(saved?.key || reply.tokens.accessToken)
+    const entry = this.#save(ref, old, reply.tokens)
+    if (shared && entry) this.#saveShared(shared, entry)
+    return this.#remember(entry?.key || reply.tokens.accessToken)
   }
 
   /** Tokens that were renewed already: by this process, which could not write them, or by another one. */
@@ -242,11 +242,11 @@ export class SignIns {
     rejected: string | null,
     { shared, old, tokens }: { shared: JsonObject | null; old: string; tokens: NewTokens },
   ): Promise<Outcome> {
-    const saved = this.#save(ref, old, tokens)
+    const entry = this.#save(ref, old, tokens)
     // They may have expired as well.
-    if (saved && refreshTokenOf(saved.entry) === (tokens.refreshToken ?? old))
+    if (entry && refreshTokenOf(entry.entry) === (tokens.refreshToken ?? old))
       return this.#exchange(ref, rejected, shared)
-    const key = saved?.key || tokens.accessToken
+    const key = entry?.key || tokens.accessToken
     return key === rejected ? { failed: 'auth.json can’t be written' } : key
   }
 

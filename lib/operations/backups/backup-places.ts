@@ -23,7 +23,7 @@ const withoutSecrets = (text: string, secrets: readonly string[]): string =>
     .filter(secret => secret.length >= MIN_SECRET_CHARS && !REFERENCE.test(secret))
     // Longest first: one may be part of another.
     .toSorted((a, b) => b.length - a.length)
-    .reduce((left, secret) => left.replaceAll(secret, REMOVED_KEY), text)
+    .reduce((result, secret) => result.replaceAll(secret, REMOVED_KEY), text)
 
 const withoutPasswordHash = (text: string): string | null => {
   let value: unknown

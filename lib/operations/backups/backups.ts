@@ -50,7 +50,7 @@ export class Backups {
     /** backups.json of the state directory. */
     path: string
     /** Directories that are saved, which no backup may be in. */
-    saved: () => readonly string[]
+    sources: () => readonly string[]
     make: (target: string, signal: AbortSignal) => Promise<Backup>
     hasKeys: boolean
     /** A directory outside of what is saved. */
@@ -136,7 +136,7 @@ export class Backups {
       throw invalid('Enter the full path of a folder, such as /backups.', {
         code: 'backup_path_relative',
       })
-    const place = this.#options.saved().find(each => isInside(each, dir))
+    const place = this.#options.sources().find(each => isInside(each, dir))
     if (place)
       throw invalid(
         `${dir} is inside ${place}, which is what gets saved. Choose a folder outside of it.`,

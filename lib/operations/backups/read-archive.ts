@@ -58,9 +58,9 @@ const parseHead = (bytes: Buffer): Head => {
     throw invalid(
       `This backup was written by a newer version of agent-webui (format ${format}; this version reads ${FORMAT}). Update first.`,
     )
-  const parsed = Head.safeParse(value)
-  if (!parsed.success) throw invalid('This is not a backup of agent-webui.')
-  return parsed.data
+  const result = Head.safeParse(value)
+  if (!result.success) throw invalid('This is not a backup of agent-webui.')
+  return result.data
 }
 
 const parseManifest = (bytes: Buffer): ManifestLine[] =>
@@ -82,11 +82,11 @@ type Seen = Pick<ManifestLine, 'type' | 'mode' | 'size' | 'sha256' | 'target'>
 
 /** Throws for the first entry that is not what the program noted when it wrote it. */
 const compare = (seen: ReadonlyMap<string, Seen>, lines: readonly ManifestLine[]): void => {
-  const left = new Set(seen.keys())
-  left.delete(MANIFEST)
+  const missing = new Set(seen.keys())
+  missing.delete(MANIFEST)
   for (const { path, type, mode, size = 0, sha256, target, padding = 0 } of lines) {
     const entry = seen.get(path)
-    if (!entry || !left.delete(path)) throw damaged(`${path} is missing`)
+    if (!entry || !missing.delete(path)) throw damaged(`${path} is missing`)
     const isSame =
       entry.type === type &&
       entry.mode === mode &&
@@ -96,7 +96,7 @@ const compare = (seen: ReadonlyMap<string, Seen>, lines: readonly ManifestLine[]
     if (!isSame || (padding === 0 && entry.sha256 !== sha256))
       throw damaged(`${path} is not what was saved`)
   }
-  for (const path of left) throw damaged(`${path} is in no list`)
+  for (const path of missing) throw damaged(`${path} is in no list`)
 }
 
 /** Links lead to places in the same directory of the backup, or nowhere. */
@@ -133,7 +133,7 @@ class EntryChecker {
     if (!this.#state.head && path !== HEAD) throw invalid('This is not a backup of agent-webui.')
     if (this.#state.lines) throw damaged('it continues after its end')
     if (this.#seen.has(path)) throw damaged(`${path} is in it twice`)
-    await (OWN.has(path) ? this.#own(entry) : this.#saved(entry))
+    await (OWN.has(path) ? this.#own(entry) : this.#readEntry(entry))
   }
 
   finish(): ReadArchive {
@@ -178,7 +178,7 @@ class EntryChecker {
       throw damaged(`the directory of ${path} is not in it`)
   }
 
-  async #saved(entry: TarEntry): Promise<void> {
+  async #readEntry(entry: TarEntry): Promise<void> {
     this.#checkPlace(entry)
     const { header, content } = entry
     const { path, mode, size, target } = header

@@ -61,17 +61,17 @@ async function* stream(
   size: number,
   isStable: () => Promise<boolean>,
 ): AsyncGenerator<Buffer, Outcome> {
-  let read = 0
-  while (read < size) {
-    const chunk = await readAt(handle, read, Math.min(CHUNK_BYTES, size - read))
+  let offset = 0
+  while (offset < size) {
+    const chunk = await readAt(handle, offset, Math.min(CHUNK_BYTES, size - offset))
     if (chunk.length === 0) break
-    read += chunk.length
+    offset += chunk.length
     yield chunk
   }
-  const padding = size - read
-  for (let left = padding; left > 0; left -= CHUNK_BYTES)
-    yield Buffer.alloc(Math.min(left, CHUNK_BYTES))
-  return { size: read, padding, changed: padding > 0 || !(await isStable()) }
+  const padding = size - offset
+  for (let rest = padding; rest > 0; rest -= CHUNK_BYTES)
+    yield Buffer.alloc(Math.min(rest, CHUNK_BYTES))
+  return { size: offset, padding, changed: padding > 0 || !(await isStable()) }
 }
 
 /** The content of a small file, read again while it changes; undefined when it keeps changing. */

@@ -84,8 +84,9 @@ const writeSparse = async (
         end = next.end
       }
       if (!zero) {
-        for (let done = from; done < end; )
-          done += (await handle.write(chunk, done, end - done, at + done)).bytesWritten
+        for (let position = from; position < end; )
+          position += (await handle.write(chunk, position, end - position, at + position))
+            .bytesWritten
       }
       from = end
     }
@@ -254,7 +255,7 @@ export const restoreBackup = async (options: RestoreOptions): Promise<Restored> 
       passphrase: null,
       encrypted: null,
     }
-    const read = await readArchive(file, {
+    const archive = await readArchive(file, {
       onHead: async ({ keys }) => {
         if (keys === 'encrypted') keyInput.passphrase = await options.passphrase()
       },
@@ -265,8 +266,8 @@ export const restoreBackup = async (options: RestoreOptions): Promise<Restored> 
     })
     const { passphrase, encrypted } = keyInput
     if (encrypted && passphrase !== null) await target.addKeys(encrypted, passphrase)
-    target.finish(read)
-    const whole = movesOf(aside, options, read.head)
+    target.finish(archive)
+    const whole = movesOf(aside, options, archive.head)
     const moves = isInside ? movesInto(whole, options) : whole
     const [first] = moves
     if (first && moves.length > 1 && isBelow(first.to, state)) {
@@ -274,7 +275,7 @@ export const restoreBackup = async (options: RestoreOptions): Promise<Restored> 
       moveAll(moves)
       endRestore(state)
     } else moveAll(moves)
-    return { ...read, hasKeys: encrypted !== null && passphrase !== null }
+    return { ...archive, hasKeys: encrypted !== null && passphrase !== null }
   } catch (error) {
     if (errorCode(error) === 'EXDEV')
       throw conflict(

@@ -95,14 +95,14 @@ export async function* walk(
     path: string,
     isKey: boolean,
   ): AsyncGenerator<SavedEntry> {
-    const done = new Set<string>()
+    const visited = new Set<string>()
     for (let listing = 0; listing < MAX_LISTINGS; listing++) {
       const names = (await list(join(place.dir, path), posix.join(place.root, path)))
-        .filter(name => !done.has(name))
+        .filter(name => !visited.has(name))
         .toSorted()
       if (names.length === 0) return
       for (const name of names) {
-        done.add(name)
+        visited.add(name)
         yield* below(place, path === '' ? name : `${path}/${name}`, isKey)
       }
     }

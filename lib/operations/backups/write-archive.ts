@@ -78,13 +78,13 @@ class ArchiveEntries {
 
   /** Large files are no key files. */
   async #hasKeys(file: FoundFile): Promise<boolean> {
-    const opened = await this.#open(file)
-    if (!opened) return false
+    const source = await this.#open(file)
+    if (!source) return false
     try {
-      const text = opened.whole?.toString() ?? ''
+      const text = source.whole?.toString() ?? ''
       return this.#withoutKeys(file.path, text) !== text
     } finally {
-      await opened.close()
+      await source.close()
     }
   }
 
@@ -124,16 +124,16 @@ class ArchiveEntries {
   }
 
   async #addContent(file: FoundFile): Promise<void> {
-    const opened = await this.#open(file, file.treatment === 'journal')
-    if (!opened) return
+    const source = await this.#open(file, file.treatment === 'journal')
+    if (!source) return
     try {
-      const { mode, mtimeMs, size, whole } = opened
+      const { mode, mtimeMs, size, whole } = source
       if (whole) {
         this.#count(size)
         return await this.addBytes({ path: file.path, mode, mtimeMs }, whole)
       }
       const hash = createHash('sha256')
-      const content = opened.content()
+      const content = source.content()
       const state = { size, padding: 0, changed: false }
       const hashed = async function* (): AsyncGenerator<Buffer> {
         for (;;) {
@@ -160,7 +160,7 @@ class ArchiveEntries {
         this.#problems.push({ path: file.path, reason: 'it changed while it was read' })
       this.#count(state.size)
     } finally {
-      await opened.close()
+      await source.close()
     }
   }
 
@@ -224,10 +224,10 @@ class ArchiveEntries {
 
   /** Whole in memory: files with keys and settings are small. */
   async #readWhole(file: FoundFile): Promise<KeyFile | null> {
-    const opened = await this.#open(file)
-    if (!opened) return null
+    const source = await this.#open(file)
+    if (!source) return null
     try {
-      const { mode, mtimeMs, size } = opened
+      const { mode, mtimeMs, size } = source
       if (size > MAX_KEYS_BYTES)
         throw invalid(
           `${file.path} counts as a file with keys and is too large. Nothing was saved.`,
@@ -237,10 +237,10 @@ class ArchiveEntries {
           },
         )
       const chunks: Buffer[] = []
-      for await (const chunk of opened.content()) chunks.push(chunk)
+      for await (const chunk of source.content()) chunks.push(chunk)
       return { path: file.path, mode, mtimeMs, content: Buffer.concat(chunks) }
     } finally {
-      await opened.close()
+      await source.close()
     }
   }
 }

@@ -47,13 +47,13 @@ const connectWith =
   (url: URL, { method = 'GET', headers, body }: Visit = {}): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const options: RequestOptions = { method, headers, agent: false, lookup }
-      const sent =
+      const request =
         url.protocol === 'https:'
           ? requestHttps(url, { ...options, rejectUnauthorized: false, ca: authorities() }, resolve)
           : requestHttp(url, options, resolve)
-      sent.setTimeout(ANSWER_MS, () => sent.destroy(new Error('it does not answer')))
-      sent.once('error', reject)
-      sent.end(body)
+      request.setTimeout(ANSWER_MS, () => request.destroy(new Error('it does not answer')))
+      request.once('error', reject)
+      request.end(body)
     })
 
 type Connect = ReturnType<typeof connectWith>
@@ -184,9 +184,9 @@ const streamCheck = async (url: URL, waitMs: number, connect: Connect): Promise<
   const timeout = new Promise<null>(resolve => {
     setTimeout(resolve, waitMs, null).unref()
   })
-  const opened = connect(url, { headers: { Accept: 'text/event-stream' } })
+  const connection = connect(url, { headers: { Accept: 'text/event-stream' } })
   try {
-    const answer = await Promise.race([opened, timeout])
+    const answer = await Promise.race([connection, timeout])
     if (answer === null) return late
     if (answer.statusCode === 429)
       return finding('too_many_checks', about, 'Too many checks run at the same time')
@@ -205,7 +205,7 @@ const streamCheck = async (url: URL, waitMs: number, connect: Connect): Promise<
     return (await Promise.race([first, timeout])) ? ok(about, 'events arrive at once') : late
   } finally {
     // It may also open, or fail, after the time has passed.
-    void opened.then(each => each.destroy()).catch(() => undefined)
+    void connection.then(each => each.destroy()).catch(() => undefined)
   }
 }
 

@@ -176,7 +176,7 @@ const settingsChecks = ({ home }: CheckContext): Check[] => {
 const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Check[] => {
   const problem = accepted.problem()
   const unreadable = `${accepted.path}: ${problem}. Settings that loosen what the agent may do stay off`
-  const changed = homes.list().flatMap(home => {
+  const findings = homes.list().flatMap(home => {
     const pending = shownChanges(home, accepted)
     if (pending === null) return []
     const message = `${pending.file} was changed by something else than the page, so the earlier values stay in force`
@@ -186,8 +186,8 @@ const changedChecks = ({ homes, acceptedSettings: accepted }: CheckContext): Che
     return [finding('settings_unconfirmed', keys, message, { advice })]
   })
   return problem === null
-    ? changed
-    : [finding('accepted_settings_unreadable', 'confirmed settings', unreadable), ...changed]
+    ? findings
+    : [finding('accepted_settings_unreadable', 'confirmed settings', unreadable), ...findings]
 }
 
 /** An unsupported safeguard that was not accepted blocks the agent: that is a failure. */

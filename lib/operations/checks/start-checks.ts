@@ -60,11 +60,11 @@ const PERMANENT: ReadonlySet<CheckCode | undefined> = new Set<CheckCode>([
 
 /** Why a start ends here; null: it goes on. */
 export const startFailure = (checks: readonly Check[]): Error | null => {
-  const failed = checks.find(({ level }) => level === 'fail')
-  if (!failed) return null
-  return PERMANENT.has(failed.code) && !failed.mayPass
-    ? new SetupError(toSentence(failed))
-    : new Error(toSentence(failed))
+  const problem = checks.find(({ level }) => level === 'fail')
+  if (!problem) return null
+  return PERMANENT.has(problem.code) && !problem.mayPass
+    ? new SetupError(toSentence(problem))
+    : new Error(toSentence(problem))
 }
 
 const exists = (path: string): boolean => {
@@ -179,9 +179,9 @@ export const stateChecks = (
 }
 
 const restoreCheck = ({ stateDir, baseHome }: Config): Check[] => {
-  const left = unfinishedRestore(stateDir, baseHome)
-  return left
-    ? [finding('restore_unfinished', 'restore', left.message, { advice: left.advice })]
+  const problem = unfinishedRestore(stateDir, baseHome)
+  return problem
+    ? [finding('restore_unfinished', 'restore', problem.message, { advice: problem.advice })]
     : []
 }
 

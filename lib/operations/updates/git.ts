@@ -32,11 +32,11 @@ export const gitIn = (dir: string, env: Readonly<Record<string, string>>): Git =
   }
   return async (args, timeoutMs = OTHER_MS) => {
     try {
-      const done = await runGit(args, { cwd: dir, env: environment, timeoutMs })
-      const out = done.stdout.toString().trim()
-      const ok = done.code === 0 && done.stopped === null
-      const why = done.stopped === 'timeout' ? 'git took too long' : `exit code ${done.code}`
-      return { ok, out, message: done.stderr.trim() || out || (ok ? '' : why) }
+      const result = await runGit(args, { cwd: dir, env: environment, timeoutMs })
+      const out = result.stdout.toString().trim()
+      const ok = result.code === 0 && result.stopped === null
+      const why = result.stopped === 'timeout' ? 'git took too long' : `exit code ${result.code}`
+      return { ok, out, message: result.stderr.trim() || out || (ok ? '' : why) }
     } catch (error) {
       return { ok: false, out: '', message: messageOf(error) }
     }

@@ -12,7 +12,7 @@ const STASH_NAME = 'agent-webui: local changes set aside for an update'
 export type PullResult = { from: string; changed: boolean; failure?: UpdateResult }
 
 type Flags = Pick<UpdateResult, 'conflict' | 'diverged' | 'stash_conflict'>
-const failed = (from: string, message: string, flags: Flags = {}): PullResult => ({
+const failure = (from: string, message: string, flags: Flags = {}): PullResult => ({
   from,
   changed: false,
   failure: { ok: false, message, ...flags },
@@ -47,7 +47,7 @@ const restoreStash = async (git: Git, stash: string): Promise<boolean> => {
 
 const fastForward = async (git: Git, from: string, ref: string): Promise<PullResult> => {
   const moved = await git(['merge', '--ff-only', '--quiet', ref], PULL_MS)
-  if (!moved.ok) return failed(from, `Pull failed: ${moved.message.slice(0, MAX_ERROR_CHARS)}`)
+  if (!moved.ok) return failure(from, `Pull failed: ${moved.message.slice(0, MAX_ERROR_CHARS)}`)
   return { from, changed: (await outputOf(git(['rev-parse', 'HEAD']))) !== from }
 }
 
@@ -55,34 +55,35 @@ const fastForward = async (git: Git, from: string, ref: string): Promise<PullRes
 export const pull = async (git: Git): Promise<PullResult> => {
   const from = await outputOf(git(['rev-parse', 'HEAD']))
   if (UNMERGED.test(await statusOf(git))) {
-    return failed(from, 'There are unresolved conflicts in the checkout: resolve them first.', {
+    return failure(from, 'There are unresolved conflicts in the checkout: resolve them first.', {
       conflict: true,
     })
   }
   const fetched = await git(['fetch', '--quiet'], FETCH_MS)
-  if (!fetched.ok) return failed(from, `Fetch failed: ${fetched.message.slice(0, MAX_ERROR_CHARS)}`)
+  if (!fetched.ok)
+    return failure(from, `Fetch failed: ${fetched.message.slice(0, MAX_ERROR_CHARS)}`)
   const ref = await upstreamOf(git)
-  if (!ref) return failed(from, 'This checkout follows no branch of its remote.')
+  if (!ref) return failure(from, 'This checkout follows no branch of its remote.')
   const stash = await stashChanges(git)
-  if (stash === undefined) return failed(from, 'Failed to stash local changes')
+  if (stash === undefined) return failure(from, 'Failed to stash local changes')
   const behind = (await git(['merge-base', '--is-ancestor', 'HEAD', ref])).ok
   const ahead = !behind && (await git(['merge-base', '--is-ancestor', ref, 'HEAD'])).ok
   const pulled =
     behind || ahead
       ? await fastForward(git, from, ref)
-      : failed(from, 'The checkout has commits of its own: a fast-forward is impossible.', {
+      : failure(from, 'The checkout has commits of its own: a fast-forward is impossible.', {
           diverged: true,
         })
   if (await restoreStash(git, stash)) return pulled
   if (!pulled.failure)
     return {
-      ...failed(from, 'Updated but stash pop failed -- manual merge needed', {
+      ...failure(from, 'Updated but stash pop failed -- manual merge needed', {
         stash_conflict: true,
       }),
       changed: pulled.changed,
     }
   const { message, ...flags } = pulled.failure
-  return failed(from, `${message} Your local changes are in the stash: git stash pop`, {
+  return failure(from, `${message} Your local changes are in the stash: git stash pop`, {
     ...flags,
     stash_conflict: true,
   })
@@ -92,10 +93,11 @@ export const pull = async (git: Git): Promise<PullResult> => {
 export const resetToRemote = async (git: Git): Promise<PullResult> => {
   const from = await outputOf(git(['rev-parse', 'HEAD']))
   const fetched = await git(['fetch', '--quiet'], FETCH_MS)
-  if (!fetched.ok) return failed(from, `Fetch failed: ${fetched.message.slice(0, MAX_ERROR_CHARS)}`)
+  if (!fetched.ok)
+    return failure(from, `Fetch failed: ${fetched.message.slice(0, MAX_ERROR_CHARS)}`)
   const ref = await compareRef(git)
   await git(['checkout', '--quiet', '--force', '--', '.'])
   const reset = await git(['reset', '--quiet', '--hard', ref], PULL_MS)
-  if (!reset.ok) return failed(from, `Reset failed: ${reset.message.slice(0, MAX_ERROR_CHARS)}`)
+  if (!reset.ok) return failure(from, `Reset failed: ${reset.message.slice(0, MAX_ERROR_CHARS)}`)
   return { from, changed: (await outputOf(git(['rev-parse', 'HEAD']))) !== from }
 }

@@ -76,8 +76,8 @@ export class Updates {
       return { ok: false, message, error: message, code: 'running', target }
     }
     const work = this.#update(target, force)
-    const settled = work.catch(() => undefined)
-    this.#running = settled
+    const task = work.catch(() => undefined)
+    this.#running = task
     try {
       const result = await work
       return result.ok ? result : { ...result, error: result.message }
@@ -114,13 +114,13 @@ export class Updates {
     if (!pulled.changed && !force) {
       return { ok: true, ...CURRENT, target, restart_scheduled: false }
     }
-    const done = failure ?? { ok: true, message: 'Updated' }
+    const result = failure ?? { ok: true, message: 'Updated' }
     if (target === 'agent') {
       const message = failure ? failure.message : 'The agent is updated'
       return {
-        ...done,
+        ...result,
         message,
-        ...(done.ok && { code: 'done' as const }),
+        ...(result.ok && { code: 'done' as const }),
         target,
         restart_scheduled: false,
       }
@@ -144,16 +144,16 @@ export class Updates {
       }
     }
     if (!this.#options.restart) {
-      const message = `${done.message}; start it again by hand`
-      return { ...done, message, code: 'by_hand', target, restart_scheduled: false }
+      const message = `${result.message}; start it again by hand`
+      return { ...result, message, code: 'by_hand', target, restart_scheduled: false }
     }
     // The running version must match the checkout, also when local changes are still stashed.
     this.#cancelRestart = this.#options.clock.timer(RESTART_MS, () => void this.#replace())
     const message = failure ? failure.message : 'Updated; restarting'
     return {
-      ...done,
+      ...result,
       message,
-      ...(done.ok && { code: 'done' as const }),
+      ...(result.ok && { code: 'done' as const }),
       target,
       restart_scheduled: true,
     }

@@ -58,7 +58,7 @@ export const runHookCommand = async ({
       child.stdout.destroy()
       child.stderr.destroy()
     }
-    const closed = waitForClose(child)
+    const close = waitForClose(child)
     timer = setTimeout(stop, timeoutMs, `it took longer than ${timeoutMs / 1_000} s`)
     abort = () => stop('the turn was stopped')
     signal.addEventListener('abort', abort, { once: true })
@@ -75,8 +75,8 @@ export const runHookCommand = async ({
     // EPIPE: it need not read its input.
     child.stdin.on('error', () => undefined)
     child.stdin.end(input)
-    const { code, signal: killedBy } = await closed
-    const ended =
+    const { code, signal: killedBy } = await close
+    const ending =
       code === null
         ? `it was ended by ${killedBy}`
         : NOT_RUNNABLE.has(code)
@@ -86,7 +86,7 @@ export const runHookCommand = async ({
       code,
       stdout: Buffer.concat(chunks).toString('utf8'),
       stderr: stderr.trim(),
-      failure: failure ?? ended,
+      failure: failure ?? ending,
     }
   } catch (error) {
     return { code: null, stdout: '', stderr: '', failure: messageOf(error) }

@@ -102,11 +102,11 @@ export class TurnHooks implements Hooks {
 
 /** The texts, up to a total length. */
 const bounded = (texts: readonly string[]): string[] => {
-  let left = MAX_CONTEXT_CHARS
+  let room = MAX_CONTEXT_CHARS
   return texts.flatMap(text => {
-    if (left <= 0) return []
-    const cut = shortenCounting(text, left)
-    left -= text.length
+    if (room <= 0) return []
+    const cut = shortenCounting(text, room)
+    room -= text.length
     return [cut]
   })
 }
@@ -242,8 +242,8 @@ const onPrompt = async (
     const isPrompt = hook.event === 'prompt'
     const fields = isPrompt ? { prompt } : { source: 'startup' }
     const { answer, failure } = await runner.fire(hook, fields, extra, signal)
-    const failed = failure !== null && hook.failClosed ? `a hook failed: ${failure}` : undefined
-    const block = answer.stop ?? (isPrompt ? (answer.block ?? failed) : undefined)
+    const problem = failure !== null && hook.failClosed ? `a hook failed: ${failure}` : undefined
+    const block = answer.stop ?? (isPrompt ? (answer.block ?? problem) : undefined)
     if (block !== undefined) {
       // Any other message fails its turn with the reason.
       if (moment === 'steering') warn(sentence('hook.blocked_message', { reason: block }))

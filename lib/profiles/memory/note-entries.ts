@@ -71,8 +71,8 @@ const withEntries = (text: string, next: readonly string[]): string => {
     out += isKept ? entry : write(entry)
     isFirst = false
   }
-  const added = fresh.map(entry => `${end}§${end}${write(entry)}`).join('')
-  return out + added + text.slice(at)
+  const lines = fresh.map(entry => `${end}§${end}${write(entry)}`).join('')
+  return out + lines + text.slice(at)
 }
 
 const sizeOf = (entries: readonly string[]): number => [...entries.join(SEPARATOR_TEXT)].length

@@ -37,7 +37,7 @@ const unsettled = signal<ReadonlyMap<string, string | null>>(new Map())
 /** What is being written as the answer, by the id of the question: its card is gone while another chat is shown. */
 const answers = signal<ReadonlyMap<string, string>>(new Map())
 /** By the question as it was shown: one that is asked anew has the same id. */
-const settled = new WeakMap<Question, string>()
+const outcomes = new WeakMap<Question, string>()
 
 export type AnswerState = {
   /** The answer is under way: nothing is to be pressed. */
@@ -51,7 +51,7 @@ export type AnswerState = {
 /** Follows the request that was made for this question, from whichever place. */
 export const answerState = (question: Question): AnswerState => {
   const failure = unsettled.value.get(questionId(question))
-  const words = settled.get(question)
+  const words = outcomes.get(question)
   return {
     isSent: failure === null || words !== undefined,
     isSettled: failure === undefined && words !== undefined,
@@ -131,7 +131,7 @@ export const answerQuestion = async (
     reply => outcomeOf(question, reply),
     failureOf,
   )
-  if (outcome.kind !== 'failed') settled.set(question, outcome.words)
+  if (outcome.kind !== 'failed') outcomes.set(question, outcome.words)
   if (outcome.kind === 'counted') writeAnswer(question, '')
   note(question, outcome.kind === 'failed' ? outcome.words : undefined)
   return outcome

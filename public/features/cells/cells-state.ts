@@ -89,10 +89,10 @@ export class Cells {
       const reply = await this.#request(new URL('forward/cells', base), { signal })
       if ([401, 403, 409].includes(reply.status)) onGone()
       if (!reply.ok) throw new Error(reply.statusText)
-      const { cells: listed } = (await reply.json()) as { cells: readonly ListedCell[] }
-      const busy = new Set(listed.filter(isBusy).map(({ path }) => path))
+      const { cells: list } = (await reply.json()) as { cells: readonly ListedCell[] }
+      const busy = new Set(list.filter(isBusy).map(({ path }) => path))
       batch(() => {
-        this.cells.value = listed
+        this.cells.value = list
         this.works.value = new Map([...this.works.value].filter(([path]) => busy.has(path)))
         this.isStale.value = false
       })

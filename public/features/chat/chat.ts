@@ -69,7 +69,7 @@ export class Chat {
       onSession: session => sessions.keep(session),
       onMissing: id => sessions.drop(id),
       onSubscriptionsChange: () => tabs.updateSubscriptions(),
-      onTurnEnd: ended => this.#turnEnded(ended),
+      onTurnEnd: end => this.#turnEnded(end),
       onEditedGone: ({ text, files }) => {
         draft.restoreDraft({ text, files: files.map(({ name }) => name) })
         toasts.show(t('tx.place.missing'))

@@ -55,14 +55,14 @@ const Chip = ({ path }: { path: string }) => {
 const Sending = ({ attachment }: { attachment: Attachment }) => {
   const { attachments } = useComposer()
   const { id, name, sizeBytes: size, sentBytes, state, error, more } = attachment
-  const failed = state === 'failed'
+  const hasFailed = state === 'failed'
   const percent = size > 0 ? Math.floor((100 * sentBytes) / size) : 100
   return (
-    <li class={failed ? 'file file-failed' : 'file'} title={visibleName(name)}>
+    <li class={hasFailed ? 'file file-failed' : 'file'} title={visibleName(name)}>
       <Thumb src={more.picture} />
       <bdi class="file-name">{visibleName(name)}</bdi>
-      <span class="file-size">{failed ? error : formatBytes(size)}</span>
-      {failed ? (
+      <span class="file-size">{hasFailed ? error : formatBytes(size)}</span>
+      {hasFailed ? (
         <span class="sr-only" role="alert">
           {t('failed', { name, reason: error })}
         </span>

@@ -137,13 +137,13 @@ export class ComposerState {
     }
     const text = messageOf(contents)
     const isBusy = chat.busy.peek()
-    const sent = isBusy
+    const sending = isBusy
       ? turns.enqueue(text, contents.files, { steer, names })
       : turns.startTurn(text, contents.files, names)
     // A message is in the outbox now; guidance of a turn is not.
     const isStored = !(isBusy && steer)
     if (isStored) draft.forget(contents, true)
-    if (!(await sent)) draft.restoreDraft(contents)
+    if (!(await sending)) draft.restoreDraft(contents)
     else if (!isStored) draft.forget(contents, true)
   }
 }

@@ -94,7 +94,7 @@ export class Composer {
     this.#isLeft = true
     await this.#storedDraft.save()
     // One that was on its way.
-    await this.#storedDraft.settled()
+    await this.#storedDraft.whenIdle()
     if (this.#isLeft && this.#inFlight.size === 0 && this.#storedDraft.isSaved())
       this.#touched = false
   }

@@ -102,9 +102,9 @@ export const FolderDialog = ({ selected, onDone, onClose }: Props) => {
   )
   const matches = list ? optionsOf(list, name) : []
   const mayAdd = may('POST /api/workspaces/add')
-  const use = (chosen: string) => {
+  const use = (path: string) => {
     onDone()
-    void attempt(() => choices.chooseWorkspace(chosen))
+    void attempt(() => choices.chooseWorkspace(path))
   }
   const pick = (id: string, isAside: boolean) => {
     if (id === NEW_WORKTREE) {

@@ -25,7 +25,7 @@ export class SessionChoices {
   readonly choice: ReadonlySignal<Choice>
   readonly #options: SessionChoicesOptions
   /** Number of the latest choice of a personality. */
-  #chosen = 0
+  #choices = 0
 
   constructor(options: SessionChoicesOptions) {
     this.#options = options
@@ -64,11 +64,11 @@ export class SessionChoices {
       return name || null
     }
     await this.importIfHostSession(id)
-    const order = ++this.#chosen
+    const order = ++this.#choices
     const set = await personalities.set(id, name)
     const row = sessions.row(id)
     // A later choice may have been answered first.
-    if (row && order === this.#chosen) sessions.upsert({ ...row, personality: set })
+    if (row && order === this.#choices) sessions.upsert({ ...row, personality: set })
     return set
   }
 

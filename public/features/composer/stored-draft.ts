@@ -143,7 +143,7 @@ export class StoredDraft {
   }
 
   /** Resolves when the request that is under way has ended. */
-  settled = (): Promise<void> => this.#request.catch(() => undefined)
+  whenIdle = (): Promise<void> => this.#request.catch(() => undefined)
 
   /** It was taken to be sent: what is written from now on is another draft. The stored one stays until `forget`. */
   take(): void {

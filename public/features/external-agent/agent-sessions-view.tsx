@@ -51,8 +51,8 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
     session_id ? t('here') : updated_at === null ? '' : formatAgo(updated_at, now)
 
   const pick = (key: string) => {
-    const chosen = matches.find(each => each.agent_session_id === key)
-    if (!chosen) return
+    const match = matches.find(each => each.agent_session_id === key)
+    if (!match) return
     const { details, chat } = openChat
     const here = {
       id,
@@ -62,7 +62,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
     }
     onClose()
     pane.focusComposer()
-    void attempt(() => past.pick(here, chosen))
+    void attempt(() => past.pick(here, match))
   }
 
   return (

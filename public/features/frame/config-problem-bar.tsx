@@ -21,8 +21,8 @@ export const ConfigProblemBar = () => {
     if (other) void attempt(() => profiles.refresh())
   }, [other, open?.session_id])
   const all = profiles.list.value
-  const gone = other && all.length > 0 && !all.some(({ name }) => name === other)
-  if (problems.length === 0 && guards.length === 0 && !changed && !gone) return null
+  const isGone = other && all.length > 0 && !all.some(({ name }) => name === other)
+  if (problems.length === 0 && guards.length === 0 && !changed && !isGone) return null
   return (
     <div class="trouble" role="status" data-narrow={layout.narrow.value}>
       {problems.map(({ file, reason, sentences, in_force }) => (
@@ -54,7 +54,7 @@ export const ConfigProblemBar = () => {
             </p>
           ),
       )}
-      {gone && open && (
+      {isGone && open && (
         <p>
           {t('problems.profile', { name: other })}{' '}
           <Button

@@ -66,8 +66,8 @@ const createSecondRoute = (first: RouteState, base: string): SecondRoute => {
 }
 
 export const openSecond = (page: Page): Pane => {
-  const opened = page.second.peek()
-  if (opened) return opened
+  const pane = page.second.peek()
+  if (pane) return pane
   const { platform, base, layout } = page.shell
   const route = createSecondRoute(page.shell.route, base)
   const panel = new PanelFrame(platform, '')

@@ -141,8 +141,8 @@ export class GitActions {
   }
 
   /** Stages a change, or unstages a staged one; only these lines of its diff when given. */
-  move(change: GitChange, loaded?: LoadedDiff, lines?: readonly number[]): Promise<boolean> {
-    return this.run('stage', () => this.#stageOne(change, loaded, lines))
+  move(change: GitChange, diff?: LoadedDiff, lines?: readonly number[]): Promise<boolean> {
+    return this.run('stage', () => this.#stageOne(change, diff, lines))
   }
 
   moveAll(list: readonly GitChange[]): Promise<boolean> {
@@ -155,9 +155,9 @@ export class GitActions {
     })
   }
 
-  async discard(change: GitChange, loaded?: LoadedDiff, lines?: readonly number[]): Promise<void> {
+  async discard(change: GitChange, diff?: LoadedDiff, lines?: readonly number[]): Promise<void> {
     await this.run('discard', async () => {
-      const result = await this.api('POST /api/git/discard', this.#selection(change, loaded, lines))
+      const result = await this.api('POST /api/git/discard', this.#selection(change, diff, lines))
       const input = { ...this.session, ...result }
       this.#toasts.show(t('git.discarded', { name: fileName(change.path) }), {
         action: {
@@ -232,23 +232,23 @@ export class GitActions {
     })
   }
 
-  #selection({ path }: GitChange, loaded: LoadedDiff | undefined, lines?: readonly number[]) {
+  #selection({ path }: GitChange, diff: LoadedDiff | undefined, lines?: readonly number[]) {
     return {
       ...this.session,
       path,
-      ...(loaded?.id ? { id: loaded.id } : {}),
+      ...(diff?.id ? { id: diff.id } : {}),
       ...(lines ? { lines: [...lines] } : {}),
     }
   }
 
-  #stageOne(change: GitChange, loaded?: LoadedDiff, lines?: readonly number[]) {
+  #stageOne(change: GitChange, diff?: LoadedDiff, lines?: readonly number[]) {
     return change.kind === 'staged'
       ? this.api('POST /api/git/unstage', {
-          ...this.#selection(change, loaded, lines),
+          ...this.#selection(change, diff, lines),
           ...(change.from ? { old_path: change.from } : {}),
         })
       : this.api('POST /api/git/stage', {
-          ...this.#selection(change, loaded, lines),
+          ...this.#selection(change, diff, lines),
           kind: change.kind,
         })
   }

@@ -24,10 +24,10 @@ export const Codes = () => {
 
   const turnOff = () =>
     attempt(async () => {
-      const done = await confirmed(shell, password =>
+      const result = await confirmed(shell, password =>
         api('POST /api/auth/totp/disable', { password }),
       )
-      if (!done) return
+      if (!result) return
       toasts.show(t('codes.off.done'))
       await load()
     })

@@ -42,7 +42,7 @@ const noteOn = (base: URL | undefined): string => {
   return base.protocol === 'http:' ? t('pair.address.http') : ''
 }
 
-const Waiting = ({ pairing, left }: { pairing: Pairing; left: number }) => {
+const Waiting = ({ pairing, seconds }: { pairing: Pairing; seconds: number }) => {
   const own = document.baseURI
   const addresses = [...new Set([own, ...pairing.addresses])]
   const reachable = addresses.filter(each => !isLocal(new URL(each).hostname))
@@ -69,7 +69,7 @@ const Waiting = ({ pairing, left }: { pairing: Pairing; left: number }) => {
         </div>
       )}
       <p class="field-hint" role="timer">
-        {t('pair.left', { time: minutes(left) })}
+        {t('pair.left', { time: minutes(seconds) })}
       </p>
     </>
   )
@@ -83,12 +83,12 @@ const PairDialog = ({ pairing, onAgain, onClose }: DialogProps) => {
   const { clock } = platform
   const status = useSignal<Status>({ state: 'waiting' })
   const leftNow = () => Math.max(0, Math.round((pairing.endsAt - clock.monotonic()) / 1_000))
-  const left = useSignal(leftNow())
+  const seconds = useSignal(leftNow())
 
   useEffect(() => {
     let isOpen = true
     const poll = async () => {
-      left.value = leftNow()
+      seconds.value = leftNow()
       try {
         status.value = await api('GET /api/auth/pair/status', { id: pairing.id })
       } catch {
@@ -112,7 +112,7 @@ const PairDialog = ({ pairing, onAgain, onClose }: DialogProps) => {
   return (
     <Dialog title={t('pair.title')} onClose={close} closeLabel={t('app.close')}>
       <div class="pair-body">
-        {state === 'waiting' && <Waiting pairing={pairing} left={left.value} />}
+        {state === 'waiting' && <Waiting pairing={pairing} seconds={seconds.value} />}
         <div role="status">
           {state === 'paired' && (
             <>

@@ -80,10 +80,10 @@ export const Passkeys = () => {
       confirm: t('passkeys.delete'),
       danger: true,
       async run() {
-        const done = await confirmed(shell, password =>
+        const result = await confirmed(shell, password =>
           api('POST /api/auth/passkey/delete', { id: key.id, password }),
         )
-        if (!done) return
+        if (!result) return
         toasts.show(t('passkeys.deleted'))
         await load()
       },

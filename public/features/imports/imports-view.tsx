@@ -20,8 +20,8 @@ const MAX_CHATS = 50
 
 type Sending = { name: string; percent: number }
 
-const percentOf = (done: number, total: number): number =>
-  total === 0 ? 0 : Math.min(100, Math.floor((100 * done) / total))
+const percentOf = (part: number, total: number): number =>
+  total === 0 ? 0 : Math.min(100, Math.floor((100 * part) / total))
 
 const DropZone = ({ isBusy, onFile }: { isBusy: boolean; onFile: (file: File) => void }) => {
   const input = useRef<HTMLInputElement>(null)
@@ -209,8 +209,8 @@ const Programs = () => {
         to: 'api/import',
         file,
         name,
-        onProgress(sent) {
-          sending.value = { name, percent: percentOf(sent, size) }
+        onProgress(bytes) {
+          sending.value = { name, percent: percentOf(bytes, size) }
         },
       })
     } finally {

@@ -61,14 +61,14 @@ export class MemoryState {
 
   async save(name: NoteName, overwrite = false): Promise<void> {
     const { api, toasts } = this.#shell
-    const saved = await this.edited[name].save(overwrite, ({ text, version }, theirs) =>
+    const isSaved = await this.edited[name].save(overwrite, ({ text, version }, theirs) =>
       api('POST /api/memory/write', {
         section: name,
         content: text,
         expected_version: theirs ?? version ?? undefined,
       }),
     )
-    if (!saved) return
+    if (!isSaved) return
     toasts.show(t('memory.saved', { name: t(`memory.${name}`) }))
     await this.load()
   }

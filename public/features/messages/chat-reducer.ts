@@ -260,11 +260,11 @@ const withWarning = (
   // The message itself says so, also after a reload.
   if (type === 'content_filter') return chat
   const notices = type === 'compression' ? without(chat.notices, 'compressed') : chat.notices
-  const noted = { ...chat, notices }
+  const next = { ...chat, notices }
   // Another key or model is called instead of waiting.
   const isElsewhere = type === 'rotated' || type === 'fallback'
   const live = isElsewhere && chat.live ? { ...chat.live, retry: undefined } : chat.live
-  return { ...chat, live, notices: withNotice(noted, warning.message, warning) }
+  return { ...chat, live, notices: withNotice(next, warning.message, warning) }
 }
 
 type Compressed = Extract<TurnEvent, { type: 'compressed' }>['data']

@@ -142,13 +142,13 @@ export class Outbox {
     const own = this.#list
       .peek()
       .filter(({ state, id }) => state === 'accepted' || (state === 'sending' && !ids.has(id)))
-    const listed = messages.map((each): Listed => {
+    const rows = messages.map((each): Listed => {
       const before = this.#list.peek().find(({ id }) => id === each.id)
       const reason = this.#reasons.get(each.id)
       const state = each.waiting ? 'waiting' : before?.state === 'sending' ? 'sending' : 'elsewhere'
       return { ...each, state, ...(reason !== undefined && { reason }) }
     })
-    this.#list.value = [...own.filter(({ id }) => !ids.has(id)), ...listed].sort(
+    this.#list.value = [...own.filter(({ id }) => !ids.has(id)), ...rows].sort(
       (a, b) => a.at - b.at,
     )
   }
@@ -335,15 +335,15 @@ export class Outbox {
 
   /** False when it has just been sent: then there is nothing to remove. */
   async remove(id: string): Promise<boolean> {
-    const removed = await this.#options.exclusively(id, async () => {
+    const message = await this.#options.exclusively(id, async () => {
       const record = this.#inStore(id)
       if (record) this.#drop(id)
       this.reload()
       return record
     })
     // They may have been held by this one only.
-    if (removed && this.of(removed.chat, removed.session_id).some(isWaiting)) this.onWaiting()
-    return removed !== undefined
+    if (message && this.of(message.chat, message.session_id).some(isWaiting)) this.onWaiting()
+    return message !== undefined
   }
 
   /** Sends a message that was rejected once more. */

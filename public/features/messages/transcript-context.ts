@@ -55,7 +55,7 @@ export type Scope = {
   liveText: ReadonlySignal<string>
   liveReasoning: ReadonlySignal<string>
   /** Keys of steps that are expanded, and of activities that were expanded, or collapsed where they are open at first. */
-  opened: Signal<ReadonlySet<string>>
+  expandedKeys: Signal<ReadonlySet<string>>
   toggle: (key: string) => void
   actions: TranscriptActions
   showUsage: boolean

@@ -86,8 +86,8 @@ const toMessage = ({ id, text, files, at }: Listed): Message => ({
 })
 
 /** What is being sent is shown behind the stored messages; an edited one in its place, once the server has it. */
-const withSent = (chat: TranscriptState, sent: readonly Listed[]): TranscriptState => {
-  const visible = sent.filter(({ replace, state }) => !replace || state === 'accepted')
+const withSent = (chat: TranscriptState, outgoing: readonly Listed[]): TranscriptState => {
+  const visible = outgoing.filter(({ replace, state }) => !replace || state === 'accepted')
   if (visible.length === 0) return chat
   const at = chat.messages.findIndex(({ id }) => visible.some(({ replace }) => replace === id))
   const earlier = at < 0 ? chat.messages : chat.messages.slice(0, at)
@@ -110,7 +110,7 @@ export type TranscriptOptions = {
   onSession: (session: Session) => void
   /** The session no longer exists. */
   onMissing: (id: string) => void
-  onTurnEnd: (ended: TurnEnd) => void
+  onTurnEnd: (end: TurnEnd) => void
   /** The message that was being edited is not shown any more. */
   onEditedGone: (editing: Editing) => void
 }
@@ -129,20 +129,22 @@ export class Transcript {
   #isCurrent = false
   readonly #again
   /** Messages of the transcript that are being sent. */
-  readonly #sent: ReadonlySignal<Listed[]>
+  readonly #outgoing: ReadonlySignal<Listed[]>
   /** What is shown of it. */
   readonly view = signal<View>(whole)
-  readonly chat = computed(() => withSent(this.view.value(this.#history.value), this.#sent.value))
+  readonly chat = computed(() =>
+    withSent(this.view.value(this.#history.value), this.#outgoing.value),
+  )
   readonly editing: Signal<readonly Editing[]>
   readonly checkEditing
   readonly messages
   readonly sessionId: ReadonlySignal<string>
   readonly state = computed(() =>
-    this.#state.value === 'none' && this.#sent.value.length > 0 ? 'ready' : this.#state.value,
+    this.#state.value === 'none' && this.#outgoing.value.length > 0 ? 'ready' : this.#state.value,
   )
   readonly details
   readonly busy = computed(
-    () => this.chat.value.live !== null || this.#starting.value || this.#sent.value.length > 0,
+    () => this.chat.value.live !== null || this.#starting.value || this.#outgoing.value.length > 0,
   )
 
   constructor(options: TranscriptOptions) {
@@ -154,7 +156,7 @@ export class Transcript {
     this.#state = signal<ChatState>(sessionId.peek() ? 'loading' : 'none')
     this.#read = new ReadSession(rowOf)
     this.#again = new TryAgain(clock)
-    this.#sent = computed(() =>
+    this.#outgoing = computed(() =>
       outbox
         .of(key, sessionId.value || null)
         .filter(({ state, behind }) => !behind && (state === 'sending' || state === 'accepted')),
@@ -177,7 +179,7 @@ export class Transcript {
     const batch = this.#frames
     this.#frames = []
     let value = this.#history.value
-    const ended: TurnEnd[] = []
+    const ends: TurnEnd[] = []
     const arrived: string[] = []
     for (const frame of batch) {
       if (frame.source !== sourceOf(value.sessionId)) continue
@@ -185,20 +187,20 @@ export class Transcript {
         const ids = clientId(frame.data.message)
         arrived.push(...ids)
         // Its turn starts with the next event.
-        if (this.#sent.value.some(({ id }) => ids.includes(id))) this.#starting.value = true
+        if (this.#outgoing.value.some(({ id }) => ids.includes(id))) this.#starting.value = true
       }
       if (frame.type === 'queue') arrived.push(...frame.data.queued.flatMap(clientId))
       value = reduceFrame(value, frame, toSeconds(serverClock.now()))
       if (frame.type === 'turn_started') this.#starting.value = false
       if (frame.type === 'done' || frame.type === 'apperror' || frame.type === 'cancel') {
         this.#starting.value = false
-        ended.push({ sessionId: value.sessionId, how: frame.type })
+        ends.push({ sessionId: value.sessionId, how: frame.type })
       }
     }
     this.#history.value = value
     outbox.confirm(arrived)
     this.checkEditing()
-    for (const end of ended) onTurnEnd(end)
+    for (const end of ends) onTurnEnd(end)
   }
 
   receive(frame: Frame): void {

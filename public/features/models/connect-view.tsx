@@ -209,7 +209,7 @@ export const ConnectDialog = () => {
     <Dialog title={t('setup.title')} closeLabel={t('app.close')} onClose={close}>
       {source ? (
         <Details key={source.id} source={source} connect={connect} />
-      ) : connect.loaded.value ? (
+      ) : connect.isLoaded.value ? (
         <Choice connect={connect} />
       ) : (
         <LoadingNote />

@@ -126,22 +126,22 @@ export class Connect {
   readonly #app: App
   readonly #providers
   readonly #sources = signal<readonly ModelSource[]>([])
-  readonly loaded = signal(false)
-  readonly chosen = signal('')
+  readonly isLoaded = signal(false)
+  readonly sourceId = signal('')
   readonly typed = { key: signal(''), model: signal(''), address: signal('') }
   /** config.yaml exists; saving needs a confirmation. */
   readonly needsConfirmation = signal(false)
   /** Of the chosen source, fetched with the typed key; null: none yet. */
-  readonly #listed = signal<readonly ModelOption[] | null>(null)
+  readonly #keyModels = signal<readonly ModelOption[] | null>(null)
   readonly isListing = signal(false)
   /** Ends the wait for more typing. */
   #cancelListing = () => {}
-  readonly source = computed(() => this.#sources.value.find(({ id }) => id === this.chosen.value))
+  readonly source = computed(() => this.#sources.value.find(({ id }) => id === this.sourceId.value))
   readonly found = this.#inGroup('found')
   readonly popular = this.#inGroup('popular')
   readonly more = this.#inGroup('more')
   /** The models that the chosen source offers: those it listed for the typed key, else the known ones. */
-  readonly offered = computed(() => this.#listed.value ?? this.source.value?.models ?? [])
+  readonly offered = computed(() => this.#keyModels.value ?? this.source.value?.models ?? [])
   /** What has to be filled in first; null when all is there. A server of one's own may need no key. */
   readonly missing = computed((): 'address' | 'key' | 'model' | null => {
     const at = this.source.value
@@ -161,11 +161,11 @@ export class Connect {
     this.#cancelListing()
     const next = this.#sources.value.find(each => each.id === id)
     batch(() => {
-      this.chosen.value = id
+      this.sourceId.value = id
       this.typed.key.value = ''
       this.typed.address.value = ''
       this.typed.model.value = next?.model ?? ''
-      this.#listed.value = null
+      this.#keyModels.value = null
       this.isListing.value = false
       this.#clearTest()
     })
@@ -175,9 +175,9 @@ export class Connect {
     this.typed[field].value = text
     this.#clearTest()
     if (field === 'model') return
-    if (field === 'address' && this.#listed.value) {
+    if (field === 'address' && this.#keyModels.value) {
       // Models of another server.
-      this.#listed.value = null
+      this.#keyModels.value = null
       this.typed.model.value = ''
     }
     this.#cancelListing()
@@ -199,7 +199,7 @@ export class Connect {
       ...servers.filter(server => server.models.length > 0).map(sourceOfServer),
       ...providerSources(this.#providers, setup.providers),
     ]
-    this.loaded.value = true
+    this.isLoaded.value = true
   }
 
   /** Fetches the models that the typed key or address gives access to. The known ones stay when that fails. */
@@ -223,7 +223,7 @@ export class Connect {
       if (!reply.ok) return this.#fail(reply.message)
       batch(() => {
         this.#clearTest()
-        this.#listed.value = reply.models
+        this.#keyModels.value = reply.models
         if (this.typed.model.value === '') this.typed.model.value = reply.models[0]?.id ?? ''
       })
     } catch (error) {

@@ -30,7 +30,7 @@ export const DefaultModel = () => {
           describedBy={ids.hint}
           label={t('settings.default_model')}
           selected={current}
-          disabled={!models.loaded.value}
+          disabled={!models.isLoaded.value}
           onPick={id => void choose(id)}
         />
       )}

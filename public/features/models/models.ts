@@ -49,7 +49,7 @@ export class Models {
   readonly groups = signal<readonly ModelGroup[]>([])
   /** The model of sessions that have not selected one. */
   readonly defaultId = signal('')
-  readonly loaded = signal(false)
+  readonly isLoaded = signal(false)
   readonly #recentIds: Signal<readonly string[]>
   readonly all = computed<readonly Model[]>(() =>
     this.groups.value.flatMap(({ provider, models }) =>
@@ -108,7 +108,7 @@ export class Models {
     const reply = await this.#platform.api('GET /api/models')
     this.groups.value = reply.groups
     this.defaultId.value = reply.default_model
-    this.loaded.value = true
+    this.isLoaded.value = true
   }
 
   async setDefault(id: string): Promise<void> {

@@ -36,18 +36,18 @@ const NewService = ({ state, change, onSecret, onDone }: NewServiceProps) => {
 
   const submit = () =>
     change(async () => {
-      const added = await api('POST /api/notifications/services', {
+      const reply = await api('POST /api/notifications/services', {
         type: type.value,
         url: url.value,
         ...(type.value === 'ntfy' && { topic: topic.value }),
         ...(type.value !== 'webhook' && secret.value.trim() && { secret: secret.value }),
       })
-      onSecret(added.secret)
+      onSecret(reply.secret)
       onDone()
       toasts.show(t('notify.added', { name: t(`notify.${type.value}`) }))
       // Links need an address; the one in use here is the best guess.
       return state.settings.base_url
-        ? added
+        ? reply
         : api('POST /api/notifications', {
             settings: { base_url: new URL('.', document.baseURI).href },
           })

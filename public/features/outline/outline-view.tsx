@@ -20,7 +20,7 @@ export const Outline = () => {
   const sessions = useSessions()
   const query = useMemo(() => signal(takeHeldKeys()), [])
   const active = useSignal<number | null>(null)
-  const failed = useSignal(false)
+  const hasFailed = useSignal(false)
   const top = useSignal(0)
   const list = useRef<HTMLDivElement>(null)
   const picked = useRef<OutlineEntry>(null)
@@ -39,9 +39,9 @@ export const Outline = () => {
   const before = usePart(chat.chat, ({ before }) => before)
 
   const load = () => {
-    failed.value = false
+    hasFailed.value = false
     chat.messages.loadUntil('').catch(() => {
-      failed.value = true
+      hasFailed.value = true
     })
   }
   useEffect(load, [])
@@ -124,8 +124,8 @@ export const Outline = () => {
         </div>
         {before > 0 && (
           <p class="outline-state" role="status">
-            {t(failed.value ? 'failed' : 'loading')}
-            {failed.value && (
+            {t(hasFailed.value ? 'failed' : 'loading')}
+            {hasFailed.value && (
               <button type="button" class="tx-link" onClick={load}>
                 {t('retry')}
               </button>

@@ -105,7 +105,7 @@ export const OwnForm = ({ files, draft, onSaved }: OwnFormProps) => {
       file={files}
       label={heading}
       isIncomplete={!draft.name.trim() || !(draft.content ?? draft.text).trim()}
-      gone={t('own.gone')}
+      goneText={t('own.gone')}
       head={
         <>
           <h2 class="view-title">{heading}</h2>

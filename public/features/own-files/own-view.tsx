@@ -14,7 +14,7 @@ import { t } from './strings.ts'
 
 type Tab = 'commands' | 'subagents'
 
-const Row = ({ row, chosen }: { row: OwnFileRow; chosen: string | null }) => {
+const Row = ({ row, current }: { row: OwnFileRow; current: string | null }) => {
   const { route } = useShell()
   const isOff = row.problem !== null && row.problem !== 'front_matter'
   return (
@@ -22,7 +22,7 @@ const Row = ({ row, chosen }: { row: OwnFileRow; chosen: string | null }) => {
       <a
         class={`skill-row${isOff ? ' skill-row-off' : ''}`}
         href={route.hrefOf({ view: 'skills', tab: `${row.kind}s`, skill: row.name, query: '' })}
-        aria-current={row.name === chosen ? 'page' : undefined}
+        aria-current={row.name === current ? 'page' : undefined}
       >
         <span class="skill-row-name">
           <bdi>{ownFileTitle(row)}</bdi>
@@ -37,7 +37,7 @@ const Row = ({ row, chosen }: { row: OwnFileRow; chosen: string | null }) => {
   )
 }
 
-const List = ({ files, chosen }: { files: OwnFilesState; chosen: string | null }) => {
+const List = ({ files, current }: { files: OwnFilesState; current: string | null }) => {
   const { kind } = files
   const state = files.state.value
   const visible = files.visible.value
@@ -51,7 +51,7 @@ const List = ({ files, chosen }: { files: OwnFilesState; chosen: string | null }
   return (
     <ul>
       {visible.map(row => (
-        <Row key={row.name} row={row} chosen={chosen} />
+        <Row key={row.name} row={row} current={current} />
       ))}
     </ul>
   )
@@ -110,7 +110,7 @@ export const OwnView = ({ tab, name }: { tab: Tab; name: string | null }) => {
           <ListSearch label={t(`own.${kind}.search`)} query={files.query} />
         </>
       }
-      list={<List files={files} chosen={name} />}
+      list={<List files={files} current={name} />}
       open={draft !== null || name !== null}
       // A form is left with its own buttons.
       back={
@@ -127,10 +127,10 @@ export const OwnView = ({ tab, name }: { tab: Tab; name: string | null }) => {
           key={draft.of}
           files={files}
           draft={draft}
-          onSaved={saved =>
+          onSaved={newName =>
             route.goWithin(
-              { view: 'skills', tab, skill: saved, query: '' },
-              { replace: name === saved },
+              { view: 'skills', tab, skill: newName, query: '' },
+              { replace: name === newName },
             )
           }
         />

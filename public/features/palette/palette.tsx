@@ -23,13 +23,13 @@ const chatBefore = ({ sessions, shell: { route } }: App) => {
 export const Palette = () => {
   const app = useApp()
   const search = useMemo(() => {
-    const loaded = signal<readonly PaletteEntry[]>([])
+    const list = signal<readonly PaletteEntry[]>([])
     void loadEntries(app).then(entries => {
-      loaded.value = entries
+      list.value = entries
     })
     return new PaletteSearch({
       platform: app.shell.platform,
-      local: () => [...localEntries(app), ...loaded.value],
+      local: () => [...localEntries(app), ...list.value],
       remote: (query, signal) => searchServer(app, query, signal),
       recentLabel: t('palette.recent'),
       first: () => chatBefore(app),
@@ -44,7 +44,7 @@ export const Palette = () => {
     app.shell.layout.paletteOpen.value = false
   }
   const query = search.query.value
-  const note = search.busy.value ? 'palette.searching' : search.failed.value && 'palette.failed'
+  const note = search.busy.value ? 'palette.searching' : search.hasFailed.value && 'palette.failed'
   return (
     <Dialog title={t('palette.label')} kind="palette" bare onClose={close}>
       <Picker

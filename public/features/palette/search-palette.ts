@@ -64,7 +64,7 @@ export class PaletteSearch {
     entries: [],
   })
   readonly busy = signal(false)
-  readonly failed = signal(false)
+  readonly hasFailed = signal(false)
   readonly #recentIds: string[]
   #cancel = () => {}
   #asking = new AbortController()
@@ -109,7 +109,7 @@ export class PaletteSearch {
     this.#asking = new AbortController()
     const query = text.trim()
     this.busy.value = query !== ''
-    this.failed.value = false
+    this.hasFailed.value = false
     if (query)
       this.#cancel = this.#options.platform.clock.timer(PAUSE_MS, () => void this.#ask(query))
     else this.#reply.value = { text: '', entries: [] }
@@ -136,10 +136,10 @@ export class PaletteSearch {
       // A later query has replaced this one.
       if (signal.aborted) return
       this.#reply.value = { text, entries }
-      this.failed.value = false
+      this.hasFailed.value = false
     } catch {
       // Shown as a sentence below the results of the page.
-      if (!signal.aborted) this.failed.value = true
+      if (!signal.aborted) this.hasFailed.value = true
     } finally {
       if (!signal.aborted) this.busy.value = false
     }

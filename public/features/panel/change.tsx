@@ -82,10 +82,10 @@ export const ChangeActions = ({ change }: { change: GitChange }) => {
 }
 
 export const ChangeDiff = ({ change }: { change: GitChange }) => {
-  const loaded = useWorkspacePanel().changes.diffs.value.get(change.key)
-  return loaded?.id && change.mark !== 'conflict' ? (
-    <HunkDiff change={change} loaded={loaded} />
+  const diff = useWorkspacePanel().changes.diffs.value.get(change.key)
+  return diff?.id && change.mark !== 'conflict' ? (
+    <HunkDiff change={change} diff={diff} />
   ) : (
-    <LoadedDiffView path={change.path} loaded={loaded} />
+    <LoadedDiffView path={change.path} diff={diff} />
   )
 }

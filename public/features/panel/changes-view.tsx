@@ -50,7 +50,7 @@ const ChangeView = ({ change }: { change: GitChange }) => {
   const { changes, review } = useWorkspacePanel()
   const isWide = useWide()
   const { key, path, from, mark } = change
-  const open = changes.opened.value.has(key)
+  const open = changes.openKeys.value.has(key)
   const isShown = isWide && review.current.value?.key === key
   return (
     <li class="change">

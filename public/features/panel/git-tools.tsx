@@ -294,7 +294,7 @@ const CommitBox = ({ staged, unstaged, isCut }: ToolsProps) => {
 const CommitRow = ({ commit }: { commit: LogEntry }) => {
   const actions = useGitActions()
   const { id, author, message, committed_at } = commit
-  const loaded = actions.history.diffs.value.get(id)
+  const diff = actions.history.diffs.value.get(id)
   const when = new Date(committed_at * 1_000)
   const [subject = ''] = message.split('\n', 1)
   return (
@@ -302,10 +302,10 @@ const CommitRow = ({ commit }: { commit: LogEntry }) => {
       <button
         type="button"
         class="change-head"
-        aria-expanded={loaded !== undefined}
+        aria-expanded={diff !== undefined}
         onClick={() => void actions.history.toggle(id)}
       >
-        <Icon name={loaded === undefined ? 'chevron-right' : 'chevron-down'} size={14} />
+        <Icon name={diff === undefined ? 'chevron-right' : 'chevron-down'} size={14} />
         <span class="change-name" dir="auto">
           <bdi>{visibleName(subject)}</bdi>
         </span>
@@ -313,10 +313,10 @@ const CommitRow = ({ commit }: { commit: LogEntry }) => {
           {id.slice(0, 7)} · {visibleName(author)} · {when.toLocaleDateString(pageLocale())}
         </span>
       </button>
-      {loaded !== undefined && typeof loaded === 'object' && (
+      {diff !== undefined && typeof diff === 'object' && (
         <div class="git-commit-diff">
           {message.includes('\n') && <p class="git-body">{message.slice(subject.length).trim()}</p>}
-          {parseDiff(loaded.diff).map((file, index) => (
+          {parseDiff(diff.diff).map((file, index) => (
             <div key={index}>
               <p class="change-counts">{visibleName(file.path)}</p>
               {file.lines.length > 0 && <Diff file={file} />}

@@ -71,29 +71,29 @@ const Lines = ({ path, lines, children }: LinesProps) => (
   </pre>
 )
 
-export const HunkDiff = ({ change, loaded }: { change: GitChange; loaded: LoadedDiff }) => {
+export const HunkDiff = ({ change, diff }: { change: GitChange; diff: LoadedDiff }) => {
   const actions = useGitActions()
-  const numbers = useMemo(() => lineNumbers(loaded.diff), [loaded.diff])
-  const chosen = useSignal<ReadonlySet<number>>(new Set())
+  const numbers = useMemo(() => lineNumbers(diff.diff), [diff.diff])
+  const selection = useSignal<ReadonlySet<number>>(new Set())
   const isChoosing = useSignal(false)
   useEffect(() => {
-    chosen.value = new Set()
-  }, [loaded.id])
+    selection.value = new Set()
+  }, [diff.id])
   const toggle = (index: number) => {
-    const next = new Set(chosen.value)
+    const next = new Set(selection.value)
     if (!next.delete(index)) next.add(index)
-    chosen.value = next
+    selection.value = next
   }
   const isStaged = change.kind === 'staged'
   const isBusy = actions.busy.value !== ''
   const slots = (at: number, { lines }: FileDiff) => {
     const all = (numbers[at] ?? []).filter(index => index >= 0)
-    const isPart = all.some(index => chosen.value.has(index))
-    const count = chosen.value.size
+    const isPart = all.some(index => selection.value.has(index))
+    const count = selection.value.size
     const label = isPart
       ? t(isStaged ? 'git.lines.unstage' : 'git.lines.stage', { count })
       : t(isStaged ? 'git.hunk.unstage' : 'git.hunk.stage')
-    const move = () => void actions.move(change, loaded, isPart ? [...chosen.value] : all)
+    const move = () => void actions.move(change, diff, isPart ? [...selection.value] : all)
     return {
       head: may('POST /api/git/stage') && (
         <>
@@ -104,7 +104,7 @@ export const HunkDiff = ({ change, loaded }: { change: GitChange; loaded: Loaded
             <button
               type="button"
               disabled={isBusy}
-              onClick={() => void actions.discard(change, loaded, all)}
+              onClick={() => void actions.discard(change, diff, all)}
             >
               {t('git.hunk.discard')}
             </button>
@@ -122,7 +122,7 @@ export const HunkDiff = ({ change, loaded }: { change: GitChange; loaded: Loaded
                     key={row}
                     line={line}
                     index={index}
-                    isChosen={isChoosing.value ? chosen.value.has(index) : null}
+                    isChosen={isChoosing.value ? selection.value.has(index) : null}
                     toggle={toggle}
                   />
                 )
@@ -140,12 +140,12 @@ export const HunkDiff = ({ change, loaded }: { change: GitChange; loaded: Loaded
       aria-pressed={isChoosing.value}
       onClick={() => {
         isChoosing.value = !isChoosing.value
-        chosen.value = new Set()
+        selection.value = new Set()
       }}
     >
       <Icon name="checklist" size={14} />
       {t(isChoosing.value ? 'git.choose.end' : 'git.choose')}
     </button>
   )
-  return <LoadedDiffView path={change.path} loaded={loaded} slots={slots} tool={tool} />
+  return <LoadedDiffView path={change.path} diff={diff} slots={slots} tool={tool} />
 }

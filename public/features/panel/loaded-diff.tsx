@@ -9,7 +9,7 @@ import { t } from '../workspace/strings.ts'
 
 type LoadedDiffProps = {
   path: string
-  loaded: LoadedDiff | undefined
+  diff: LoadedDiff | undefined
   /** Undoes the part with this header. */
   onUndo?: (header: string) => void
   slots?: HunkSlots
@@ -17,7 +17,7 @@ type LoadedDiffProps = {
   tool?: ComponentChildren
 }
 
-export const LoadedDiffView = ({ path, loaded, onUndo, slots, tool }: LoadedDiffProps) => {
+export const LoadedDiffView = ({ path, diff: loaded, onUndo, slots, tool }: LoadedDiffProps) => {
   const files = useMemo(() => parseDiff(loaded?.diff ?? ''), [loaded?.diff])
   if (!loaded || loaded.state === 'loading') {
     return <p class="panel-note panel-late">{t('git.diff.loading')}</p>

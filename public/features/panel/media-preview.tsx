@@ -99,14 +99,14 @@ export const SvgView = ({ doc }: { doc: Doc }) => {
 }
 
 export const MermaidView = ({ doc }: { doc: Doc }) => {
-  const failed = useSignal('')
-  if (failed.value === doc.content) return <p class="panel-note">{t('code.failed')}</p>
+  const failure = useSignal('')
+  if (failure.value === doc.content) return <p class="panel-note">{t('code.failed')}</p>
   return (
     <div class="media-view media-diagram">
       <Diagram
         text={doc.content}
         onFail={() => {
-          failed.value = doc.content
+          failure.value = doc.content
         }}
       />
     </div>

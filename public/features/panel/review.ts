@@ -15,7 +15,7 @@ export type ReviewItem =
 export class Review {
   readonly #changes: GitChanges
   readonly #turns: TurnChanges
-  readonly #chosen = signal('')
+  readonly #key = signal('')
   /** In the order of the list: uncommitted files, then those of opened turns. */
   readonly items = computed((): readonly ReviewItem[] => {
     const { staged, unstaged } = this.#changes.lines.value
@@ -32,9 +32,9 @@ export class Review {
   /** A file that was staged meanwhile stays chosen: it is the same file in another list. */
   readonly current = computed((): ReviewItem | null => {
     const items = this.items.value
-    const path = this.#chosen.value.slice(this.#chosen.value.indexOf(':') + 1)
+    const path = this.#key.value.slice(this.#key.value.indexOf(':') + 1)
     return (
-      items.find(({ key }) => key === this.#chosen.value) ??
+      items.find(({ key }) => key === this.#key.value) ??
       items.find(item => 'change' in item && item.path === path) ??
       items[0] ??
       null
@@ -47,7 +47,7 @@ export class Review {
   }
 
   choose(key: string): void {
-    this.#chosen.value = key
+    this.#key.value = key
   }
 
   step(by: 1 | -1): void {

@@ -72,7 +72,7 @@ const Below = ({ row }: { row: TreeRow }) => {
   const directory = files.directories.value.get(row.path)
   const naming = files.naming.value
   const isNew = naming && naming.kind !== 'rename' && naming.directory === row.path
-  const left = directory ? directory.total - directory.entries.length : 0
+  const missing = directory ? directory.total - directory.entries.length : 0
   const indent = { paddingInlineStart: `${12 + row.level * 14}px` }
   const note =
     !directory || (directory.state === 'loading' && directory.entries.length === 0)
@@ -81,8 +81,8 @@ const Below = ({ row }: { row: TreeRow }) => {
         ? t('files.failed')
         : directory.entries.length === 0 && !isNew
           ? t('files.empty.dir')
-          : left > 0
-            ? t('files.cut', { count: left })
+          : missing > 0
+            ? t('files.cut', { count: missing })
             : ''
   return (
     <>
@@ -98,11 +98,11 @@ const Below = ({ row }: { row: TreeRow }) => {
 
 const Cut = () => {
   const root = useWorkspacePanel().files.directories.value.get('')
-  const left = root ? root.total - root.entries.length : 0
-  if (left <= 0) return null
+  const missing = root ? root.total - root.entries.length : 0
+  if (missing <= 0) return null
   return (
     <div class="tree-note" role="none">
-      {t('files.cut', { count: left })}
+      {t('files.cut', { count: missing })}
     </div>
   )
 }
@@ -158,8 +158,8 @@ export const Tree = () => {
     else {
       const at = rows.indexOf(step.row)
       const next = rows.slice(at + 1).find(({ level }) => level <= step.row.level) ?? rows[at - 1]
-      void files.remove(step.row.path, step.row.type).then(gone => {
-        if (gone && next) focus(next.path)
+      void files.remove(step.row.path, step.row.type).then(isGone => {
+        if (isGone && next) focus(next.path)
       })
     }
   }

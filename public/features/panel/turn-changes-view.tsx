@@ -28,10 +28,10 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
   const isWide = useWide()
   const { path, old_path, status } = file
   const key = keyOf(turn, file)
-  const loaded = turns.diffs.value.get(key)
+  const diff = turns.diffs.value.get(key)
   const isShown = isWide && review.current.value?.key === key
   const place = useRef<HTMLLIElement>(null)
-  const isTarget = turns.target.value === key && loaded?.state === 'ready'
+  const isTarget = turns.target.value === key && diff?.state === 'ready'
   useEffect(() => {
     if (!isTarget) return
     turns.target.value = null
@@ -44,7 +44,7 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
         <button
           type="button"
           class="change-head"
-          {...(isWide ? { 'aria-current': isShown } : { 'aria-expanded': loaded !== undefined })}
+          {...(isWide ? { 'aria-current': isShown } : { 'aria-expanded': diff !== undefined })}
           title={
             old_path
               ? `${visibleName(path)} ${t('git.from', { path: old_path })}`
@@ -52,7 +52,7 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
           }
           onClick={() => (isWide ? review.choose(key) : void turns.toggleFile(turn, file))}
         >
-          {!isWide && <Icon name={loaded ? 'chevron-down' : 'chevron-right'} size={14} />}
+          {!isWide && <Icon name={diff ? 'chevron-down' : 'chevron-right'} size={14} />}
           <span class={status === 'deleted' ? 'change-name change-gone' : 'change-name'} dir="auto">
             <bdi>{visibleName(fileName(path))}</bdi>
           </span>
@@ -70,7 +70,7 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
           onClick={() => turns.undoFile(turn, file)}
         />
       </div>
-      {loaded && !isWide && <TurnFileDiff turn={turn} file={file} />}
+      {diff && !isWide && <TurnFileDiff turn={turn} file={file} />}
     </li>
   )
 }
@@ -80,7 +80,7 @@ export const TurnFileDiff = ({ turn, file }: { turn: TurnChange; file: TurnFile 
   return (
     <LoadedDiffView
       path={file.path}
-      loaded={turns.diffs.value.get(keyOf(turn, file))}
+      diff={turns.diffs.value.get(keyOf(turn, file))}
       {...(file.status === 'modified' && {
         onUndo: (header: string) => void turns.undoHunk(turn, file, header),
       })}

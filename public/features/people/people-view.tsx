@@ -69,9 +69,9 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
   const name = useSignal(person?.name ?? '')
   const role = useSignal<Role>(person?.role ?? 'member')
   /** Null: not chosen yet. Of one profile there is no choice. */
-  const chosen = useSignal<readonly string[] | null>(person ? (person.profiles ?? []) : null)
+  const selection = useSignal<readonly string[] | null>(person ? (person.profiles ?? []) : null)
   const only = profiles.list.value.length === 1 ? profiles.list.value.map(each => each.name) : []
-  const profileNames = chosen.value ?? only
+  const profileNames = selection.value ?? only
   const signInAs = useSignal(person?.sign_in_as ?? '')
   const submit = () =>
     save({
@@ -83,7 +83,7 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
     })
   const toggle = (profile: string, isGiven: boolean) => {
     const others = profileNames.filter(each => each !== profile)
-    chosen.value = isGiven ? [...others, profile] : others
+    selection.value = isGiven ? [...others, profile] : others
   }
   return (
     <Form
@@ -97,7 +97,7 @@ const PersonForm = ({ person, save, onCancel }: FormProps) => {
         <SelectField
           label={t('people.role')}
           hint={t(`people.role.hint.${role.value}`)}
-          chosen={role}
+          choice={role}
           options={ROLES.map(each => [each, t(`people.role.${each}`)] as const)}
         />
       )}

@@ -27,7 +27,7 @@ export const LivePlan = () => {
   const isRunning = useComputed(() => chat.chat.value.live !== null)
   const todos = useComputed(() => todosOfTurn(messages.value)).value
   if (!isRunning.value || todos.length === 0) return null
-  const done = todos.filter(({ status }) => status === 'completed').length
+  const count = todos.filter(({ status }) => status === 'completed').length
   const now =
     todos.find(({ status }) => status === 'in_progress') ??
     todos.find(({ status }) => status === 'pending')
@@ -36,9 +36,9 @@ export const LivePlan = () => {
       <summary>
         <Icon name="checklist" size={14} />
         <span class="live-plan-count" aria-hidden="true">
-          {t('plan.count', { done, total: todos.length })}
+          {t('plan.count', { done: count, total: todos.length })}
         </span>
-        <span class="tx-sr">{t('plan.count.full', { done, total: todos.length })}</span>
+        <span class="tx-sr">{t('plan.count.full', { done: count, total: todos.length })}</span>
         <span class="live-plan-now" dir="auto">
           {now ? visibleText(now.content) : t('plan.complete')}
         </span>

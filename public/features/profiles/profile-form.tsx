@@ -70,7 +70,7 @@ export const ProfileForm = ({
         />
         <SelectField
           label={t('profiles.form.source')}
-          chosen={from}
+          choice={from}
           options={[
             ['', t('profiles.form.source.empty')],
             ...list.map(

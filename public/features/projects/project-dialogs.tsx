@@ -96,8 +96,8 @@ const EditProject = ({ project, sessionId, onClose }: EditProps) => {
         <TextField label={t('projects.name')} maxLength={128} autofocus text={name} />
         <Swatches
           value={color.value}
-          onChange={chosen => {
-            color.value = chosen
+          onChange={next => {
+            color.value = next
           }}
         />
       </Form>

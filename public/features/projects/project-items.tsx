@@ -12,7 +12,7 @@ const ProjectItem = ({ project }: { project: Project }) => {
   const sessions = useSessions()
   const over = useSignal(false)
   const { project_id: id, name } = project
-  const pressed = projects.chosen.value === id
+  const pressed = projects.projectId.value === id
   // Counts are exact only when all sessions are loaded.
   const count = sessions.next.value ? null : (projects.counts.value.get(id) ?? 0)
   const isOurs = (event: DragEvent) => event.dataTransfer?.types.includes(DRAGGED_SESSION)

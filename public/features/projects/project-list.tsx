@@ -20,7 +20,7 @@ export const ProjectList = () => {
   // The first project is made when a chat is moved into it.
   const isLate = list.length === 0 && projects.expected.value > 0
   if (list.length + tags.length === 0 && !isLate) return null
-  const visible = list.filter(({ project_id: id }) => isOpen || projects.chosen.value === id)
+  const visible = list.filter(({ project_id: id }) => isOpen || projects.projectId.value === id)
   return (
     <section class="projects" aria-label={t('projects.title')}>
       {(list.length > 0 || isLate) && (

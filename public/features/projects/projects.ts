@@ -28,7 +28,7 @@ export class Projects {
   readonly expected: Signal<number>
   readonly tags: ReadonlySignal<readonly string[]>
   /** Empty for none. */
-  readonly chosen: ReadonlySignal<string>
+  readonly projectId: ReadonlySignal<string>
   readonly chosenTag: ReadonlySignal<string>
   readonly filtering: ReadonlySignal<boolean>
   /** Sessions of each project. */
@@ -59,9 +59,9 @@ export class Projects {
     )
     const ifKnown = (id: string, ids: ReadonlyMap<string, unknown>): string =>
       ids.has(id) ? id : ''
-    this.chosen = computed(() => ifKnown(this.#choice.value, this.#byId.value))
+    this.projectId = computed(() => ifKnown(this.#choice.value, this.#byId.value))
     this.chosenTag = computed(() => ifKnown(this.#choiceTag.value, tagCounts.value))
-    this.filtering = computed(() => this.chosen.value !== '' || this.chosenTag.value !== '')
+    this.filtering = computed(() => this.projectId.value !== '' || this.chosenTag.value !== '')
     this.counts = computed(() => countBy(rows.value.flatMap(row => row.project_id ?? [])))
   }
 
@@ -72,14 +72,14 @@ export class Projects {
 
   matches(row: SessionRow): boolean {
     return (
-      (this.chosen.value === '' || row.project_id === this.chosen.value) &&
+      (this.projectId.value === '' || row.project_id === this.projectId.value) &&
       (this.chosenTag.value === '' || tagsOf(row.title).includes(this.chosenTag.value))
     )
   }
 
   /** Selecting the active project again clears the filter. */
   toggle(id: string): void {
-    this.#choose(this.chosen.value === id ? '' : id)
+    this.#choose(this.projectId.value === id ? '' : id)
   }
 
   toggleTag(tag: string): void {

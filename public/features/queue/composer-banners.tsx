@@ -56,8 +56,8 @@ type ItemProps = { id: string; item: Queued; index: number; list: readonly Queue
 const PausedLine = ({ id, first }: { id: string; first: Queued }) => {
   const app = useApp()
   const isBusy = app.chat.transcript.busy.value
-  const ended = app.sessions.row(id)?.last_turn
-  if (isBusy || !ended || ended === 'done') return null
+  const lastTurn = app.sessions.row(id)?.last_turn
+  if (isBusy || !lastTurn || lastTurn === 'done') return null
   return (
     <p class="beside-line" role="status">
       <span>{t('queue.paused')}</span>

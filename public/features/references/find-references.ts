@@ -86,9 +86,9 @@ const urlIn = (word: string): string | null => {
 const referenceAt = (text: string, from: number, word: string): Reference | null => {
   // Brackets and signs before a name: `(src/a.ts)`, `[link`, `@src/a.ts`.
   const isUrl = /^https?:\/\//i.test(word)
-  const opened = isUrl ? 0 : /^[([{@*“‘«（【「『:!#…]*/u.exec(word)![0].length
-  const start = from + opened
-  const whole = word.slice(opened, MAX_PATH * 5)
+  const prefixLength = isUrl ? 0 : /^[([{@*“‘«（【「『:!#…]*/u.exec(word)![0].length
+  const start = from + prefixLength
+  const whole = word.slice(prefixLength, MAX_PATH * 5)
   const rest = isUrl ? addressIn(whole) : whole
   const end = trimEnd(rest)
   const name = rest.slice(0, end)

@@ -147,11 +147,11 @@ const fileTarget = (target: string, directory: string): (LineRange & { path: str
   const [, path = rest, line, end] =
     /^(.+?)(?:#L(\d{1,7})(?:-L?(\d{1,7}))?|:(\d{1,7})(?::\d{1,7})?|[#?].*)?$/.exec(rest) ?? []
   const column = /:(\d{1,7})(?::\d{1,7})?$/.exec(rest.slice(path.length))?.[1]
-  const resolved = resolveRelative(local ? '' : directory, decoded(path))
-  if (!resolved || /[\0\\]/.test(resolved)) return null
+  const fullPath = resolveRelative(local ? '' : directory, decoded(path))
+  if (!fullPath || /[\0\\]/.test(fullPath)) return null
   const start = Number(line ?? column ?? 0)
   return {
-    path: resolved,
+    path: fullPath,
     line: start || null,
     endLine: end && Number(end) > start ? Number(end) : null,
   }

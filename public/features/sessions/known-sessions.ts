@@ -31,8 +31,8 @@ const UNNUMBERED = Number.POSITIVE_INFINITY
 
 export class KnownSessions {
   /** As the server sent them. */
-  readonly #sent = signal<readonly SessionRow[]>([])
-  readonly #byId = computed(() => new Map(this.#sent.value.map(row => [row.session_id, row])))
+  readonly #fromServer = signal<readonly SessionRow[]>([])
+  readonly #byId = computed(() => new Map(this.#fromServer.value.map(row => [row.session_id, row])))
   readonly #unconfirmed = signal<readonly UnconfirmedChange[]>([])
   /** Deleted sessions and the numbers of their deletions. */
   readonly #deleted = new Map<string, number>()
@@ -43,8 +43,8 @@ export class KnownSessions {
   /** With the changes that are not confirmed. */
   readonly rows = computed(() => {
     const changes = Map.groupBy(this.#unconfirmed.value, ({ id }) => id)
-    if (changes.size === 0) return this.#sent.value
-    return this.#sent.value.flatMap(row => {
+    if (changes.size === 0) return this.#fromServer.value
+    return this.#fromServer.value.flatMap(row => {
       const patches = (changes.get(row.session_id) ?? []).map(({ patch }) => patch)
       return patches.includes(null) ? [] : [Object.assign({}, row, ...patches) as SessionRow]
     })
@@ -60,7 +60,7 @@ export class KnownSessions {
     const row = fields as SessionRow
     if (this.#isDeleted(row) || this.#newer(row) !== row) return
     this.#deleted.delete(row.session_id)
-    this.#sent.value = insertRow(this.#sent.value, row)
+    this.#fromServer.value = insertRow(this.#fromServer.value, row)
   }
 
   /** A row of an event: events come in order, so that of the deletion follows if this is older. */
@@ -73,7 +73,7 @@ export class KnownSessions {
   drop(id: string, seq = this.#deleted.get(id) ?? UNNUMBERED): void {
     this.#deleted.set(id, seq)
     this.#recent = this.#recent.filter(other => other !== id)
-    this.#sent.value = this.#sent.value.filter(row => row.session_id !== id)
+    this.#fromServer.value = this.#fromServer.value.filter(row => row.session_id !== id)
   }
 
   /** Lists a session again that was deleted here. */
@@ -110,18 +110,20 @@ export class KnownSessions {
     const isSame = server === this.#boot
     this.#boot = server
     if (!isSame) this.#deleted.clear()
-    const listed = list.filter(row => !this.#isDeleted(row))
-    const rows = isSame ? listed.map(this.#newer) : listed
+    const present = list.filter(row => !this.#isDeleted(row))
+    const rows = isSame ? present.map(this.#newer) : present
     // In the server's order, unless a newer copy is elsewhere in it.
-    this.#sent.value = rows.every((row, at) => row === listed[at]) ? rows : rows.sort(byTime)
+    this.#fromServer.value = rows.every((row, at) => row === present[at]) ? rows : rows.sort(byTime)
     for (const row of open)
       if (!this.#byId.value.has(row.session_id)) this.upsert(isSame ? row : { ...row, seq: 0 })
   }
 
   /** A row may have moved to an earlier page; the copy already loaded is newer. */
   append(page: readonly SessionRow[]): void {
-    const added = page.filter(row => !this.#byId.value.has(row.session_id) && !this.#isDeleted(row))
-    this.#sent.value = [...this.#sent.value, ...added].sort(byTime)
+    const newRows = page.filter(
+      row => !this.#byId.value.has(row.session_id) && !this.#isDeleted(row),
+    )
+    this.#fromServer.value = [...this.#fromServer.value, ...newRows].sort(byTime)
   }
 
   #isDeleted(row: SessionRow): boolean {

@@ -18,7 +18,7 @@ export const SelectionBar = () => {
   const pinned = rows.every(row => row.pinned)
   // Host sessions can't be exported before they are imported.
   const exportable = rows.filter(row => !isHostSession(row)).map(row => row.session_id)
-  const act = (run: (chosen: string[]) => unknown) => () => {
+  const act = (run: (ids: string[]) => unknown) => () => {
     selection.clear()
     void app.shell.attempt(async () => run(ids))
   }
@@ -34,7 +34,7 @@ export const SelectionBar = () => {
         icon="archive"
         asks="POST /api/session/archive"
         label={t('row.archive')}
-        onClick={act(chosen => archiveAll(app, chosen))}
+        onClick={act(ids => archiveAll(app, ids))}
       />
       <MenuButton
         icon="folder"
@@ -43,12 +43,12 @@ export const SelectionBar = () => {
         items={() => [
           ...projects.list.value.map(project => ({
             label: project.name,
-            run: act(chosen => moveAll(app, chosen, project.project_id)),
+            run: act(ids => moveAll(app, ids, project.project_id)),
           })),
           ...(projects.list.value.length > 0 ? (['line'] as const) : []),
           {
             label: t('selection.move.out'),
-            run: act(chosen => moveAll(app, chosen, null)),
+            run: act(ids => moveAll(app, ids, null)),
           },
         ]}
       />
@@ -56,7 +56,7 @@ export const SelectionBar = () => {
         icon="trash"
         asks="POST /api/session/delete"
         label={t('row.delete')}
-        onClick={act(chosen => deleteAll(app, chosen))}
+        onClick={act(ids => deleteAll(app, ids))}
       />
       <MenuButton
         label={t('selection.more')}
@@ -66,7 +66,7 @@ export const SelectionBar = () => {
             label: t(pinned ? 'row.unpin' : 'row.pin'),
             icon: 'pin',
             asks: 'POST /api/session/pin',
-            run: act(chosen => pinAll(app, chosen, !pinned)),
+            run: act(ids => pinAll(app, ids, !pinned)),
           },
           {
             label: t('selection.tags.edit'),

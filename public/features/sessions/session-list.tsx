@@ -59,8 +59,8 @@ const SCALE = { small: 1, default: 1, large: 1.125, larger: 1.25 }
 const rowHeight = ({ sidebar_density, density, font_size }: Settings): number => {
   const comfortable = matchMedia('(pointer: coarse)').matches ? 46 : 36
   const row = sidebar_density === 'detailed' ? 52 : comfortable
-  const saved = density === 'compact' && row < 44 ? 6 : 0
-  return Math.round((row - saved) * SCALE[font_size])
+  const reduction = density === 'compact' && row < 44 ? 6 : 0
+  return Math.round((row - reduction) * SCALE[font_size])
 }
 
 const Empty = () => {

@@ -48,17 +48,17 @@ export class Unread {
   }
 }
 
-/** `listed`: the sessions of the list as it is shown, with those that are scrolled out of sight. */
+/** `visibleIds`: the sessions of the list as it is shown, with those that are scrolled out of sight. */
 export class Selection {
   readonly ids = signal<ReadonlySet<string>>(new Set())
   /** The row that a range begins at. */
   #anchor: string | null = null
 
-  constructor(listed: ReadonlySignal<ReadonlySet<string>>) {
+  constructor(visibleIds: ReadonlySignal<ReadonlySet<string>>) {
     // What nobody sees must not be deleted with the others.
     effect(() => {
-      const left = [...this.ids.value].filter(id => listed.value.has(id))
-      if (left.length < this.ids.value.size) this.ids.value = new Set(left)
+      const rest = [...this.ids.value].filter(id => visibleIds.value.has(id))
+      if (rest.length < this.ids.value.size) this.ids.value = new Set(rest)
     })
   }
 

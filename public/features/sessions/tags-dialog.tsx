@@ -36,15 +36,15 @@ const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
   const projects = app.projects
   const { selection } = app.sidebar
   const sessions = app.sessions
-  const changed = useSignal<Readonly<Record<string, boolean>>>({})
+  const changes = useSignal<Readonly<Record<string, boolean>>>({})
   const typed = useSignal('')
   const error = useSignal('')
   const titles = ids.flatMap(id => sessions.row(id)?.title ?? [])
   const used = titles.flatMap(tagsOf)
   const tags = [...new Set([...used, ...projects.tags.value])].toSorted()
   const stateOf = (tag: string): boolean | 'some' => {
-    const chosen = changed.value[tag]
-    if (chosen !== undefined) return chosen
+    const choice = changes.value[tag]
+    if (choice !== undefined) return choice
     const count = used.filter(one => one === tag).length
     return count === titles.length ? true : count > 0 && 'some'
   }
@@ -57,8 +57,8 @@ const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
       error.value = t('selection.tags.bad')
       return
     }
-    const chosen = Object.entries(changed.value)
-    const of = (on: boolean) => chosen.filter(([, isSet]) => isSet === on).map(([tag]) => tag)
+    const choices = Object.entries(changes.value)
+    const of = (on: boolean) => choices.filter(([, isSet]) => isSet === on).map(([tag]) => tag)
     close()
     selection.clear()
     void tagAll(app, ids, { add: [...of(true), ...fresh], remove: of(false) })
@@ -71,7 +71,7 @@ const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
     >
       <Form
         submit={t('app.save')}
-        isIncomplete={typed.value.trim() === '' && Object.keys(changed.value).length === 0}
+        isIncomplete={typed.value.trim() === '' && Object.keys(changes.value).length === 0}
         onSubmit={submit}
         onCancel={close}
       >
@@ -87,7 +87,7 @@ const TagsDialog = ({ ids }: { ids: readonly string[] }) => {
                     tag={tag}
                     state={stateOf(tag)}
                     onChange={on => {
-                      changed.value = { ...changed.value, [tag]: on }
+                      changes.value = { ...changes.value, [tag]: on }
                     }}
                   />
                 ))}

@@ -36,10 +36,10 @@ export type TagChange = { add: readonly string[]; remove: readonly string[] }
 /** The title with the tags changed; null when it would be too long. */
 export const withTags = (title: string, { add, remove }: TagChange): string | null => {
   const had = tagsOf(title)
-  const gone = remove.filter(tag => had.includes(tag))
+  const old = remove.filter(tag => had.includes(tag))
   const fresh = add.filter(tag => !had.includes(tag))
-  if (gone.length + fresh.length === 0) return title
-  const base = gone.reduce(without, title)
+  if (old.length + fresh.length === 0) return title
+  const base = old.reduce(without, title)
   const next = [base, ...fresh.map(tag => `#${tag}`)].join(' ')
   return [...next].length > MAX_TITLE_CHARS ? null : next
 }

@@ -30,11 +30,11 @@ const PasswordForm = ({ label, onDone }: { label: string; onDone: () => void }) 
     else if (first.value !== second.value) error.value = t('settings.password.differ')
     else
       await attempt(async () => {
-        const done = await confirmed(shell, async current => {
+        const result = await confirmed(shell, async current => {
           await settings.setPassword(first.value, current)
           return true
         })
-        if (!done) return
+        if (!result) return
         onDone()
         toasts.show(t('settings.password.done'))
       })
@@ -155,11 +155,11 @@ export const Account = () => {
       confirm: t('settings.password.disable'),
       danger: true,
       async run() {
-        const done = await confirmed(shell, async current => {
+        const result = await confirmed(shell, async current => {
           await settings.clearPassword(current)
           return true
         })
-        if (!done) return
+        if (!result) return
         toasts.show(t('settings.password.disabled'))
       },
     }

@@ -110,14 +110,14 @@ const NewToken = ({
       {profiles.value.length > 1 && (
         <SelectField
           label={t('api.profile')}
-          chosen={profile}
+          choice={profile}
           options={profiles.value.map(each => [each, each] as const)}
         />
       )}
-      <SelectField label={t('api.expiry')} chosen={days} options={expiries()} />
+      <SelectField label={t('api.expiry')} choice={days} options={expiries()} />
       <SelectField
         label={t('api.scope')}
-        chosen={scope}
+        choice={scope}
         options={[
           ['work', t('api.scope.work')],
           ['read', t('api.scope.read')],
@@ -125,7 +125,7 @@ const NewToken = ({
       />
       <SelectField
         label={t('api.paths')}
-        chosen={paths}
+        choice={paths}
         options={[
           ['v1', t('api.paths.v1')],
           ['api', t('api.paths.api')],
@@ -140,7 +140,7 @@ const NewToken = ({
       />
       <SelectField
         label={t('api.approvals')}
-        chosen={approvals}
+        choice={approvals}
         options={[
           ['ask', t('api.approvals.ask')],
           ['deny', t('api.approvals.deny')],
@@ -148,7 +148,7 @@ const NewToken = ({
       />
       <SelectField
         label={t('api.disconnect')}
-        chosen={disconnect}
+        choice={disconnect}
         options={[
           ['stop', t('api.disconnect.stop')],
           ['continue', t('api.disconnect.continue')],

@@ -63,10 +63,10 @@ const isOutside = (value: string): value is (typeof OUTSIDE)[number] =>
   OUTSIDE.some(each => each === value)
 
 const CommandPlace = ({
-  loaded,
+  state,
   place,
 }: {
-  loaded: Signal<SandboxState | null>
+  state: Signal<SandboxState | null>
   place: SandboxState
 }) => {
   const { api, attempt, layout } = useShell()
@@ -76,11 +76,11 @@ const CommandPlace = ({
   const { enabled, network } = place.sandbox
   const save = (change: SandboxChange) =>
     attempt(async () => {
-      loaded.value = await api('POST /api/sandbox', change)
+      state.value = await api('POST /api/sandbox', change)
     })
-  const setEnabled = (chosen: string) => {
+  const setEnabled = (setting: string) => {
     changes.value += 1
-    if (chosen !== 'off') return void save({ enabled: chosen === 'on' ? true : 'auto' })
+    if (setting !== 'off') return void save({ enabled: setting === 'on' ? true : 'auto' })
     layout.confirmation.value = {
       title: t('place.sandbox.off.title'),
       text: t('place.sandbox.off.text'),
@@ -130,7 +130,7 @@ const CommandPlace = ({
           hint={t(`place.outside.${place.outside}.hint`)}
           value={place.outside}
           options={OUTSIDE.map(each => [each, t(`place.outside.${each}`)] as const)}
-          onChange={chosen => isOutside(chosen) && void save({ outside: chosen })}
+          onChange={next => isOutside(next) && void save({ outside: next })}
         />
       )}
       {enabled !== false && (
@@ -149,12 +149,12 @@ const CommandPlace = ({
 /** What stands below comes with it, so that it is not pushed away. */
 export const CommandSettings = () => {
   const { api } = useShell()
-  const [loaded] = useLoaded(() => api('GET /api/sandbox'))
-  const { value: place } = loaded
+  const [state] = useLoaded(() => api('GET /api/sandbox'))
+  const { value: place } = state
   return (
     place && (
       <>
-        <CommandPlace loaded={loaded} place={place} />
+        <CommandPlace state={state} place={place} />
         <PermissionRules />
         <AllowedCommands />
       </>

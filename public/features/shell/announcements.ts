@@ -19,10 +19,10 @@ export class Announcements {
 
   readonly announce = (text: string): void => {
     this.#count += 1
-    const added = { id: this.#count, text }
-    this.list.value = [...this.list.value, added]
+    const toast = { id: this.#count, text }
+    this.list.value = [...this.list.value, toast]
     this.#platform.clock.timer(KEPT_MS, () => {
-      this.list.value = this.list.value.filter(each => each !== added)
+      this.list.value = this.list.value.filter(each => each !== toast)
     })
   }
 }

@@ -9,11 +9,11 @@ export const useLoaded = <T>(
   deps: readonly unknown[] = [],
 ): [loaded: Signal<T | null>, reload: () => Promise<void>] => {
   const { attempt } = useShell()
-  const loaded = useSignal<T | null>(null)
+  const state = useSignal<T | null>(null)
   const reload = () =>
     attempt(async () => {
-      loaded.value = await load()
+      state.value = await load()
     })
   useEffect(() => void reload(), deps)
-  return [loaded, reload]
+  return [state, reload]
 }

@@ -72,12 +72,12 @@ export const SignIn = () => {
   }
   const submit = async (event: Event) => {
     event.preventDefault()
-    const done = await auth.signIn(
+    const result = await auth.signIn(
       field.current?.value ?? '',
       code.current?.value || undefined,
       settings.person.value?.name,
     )
-    if (done) return
+    if (result) return
     const next = auth.needsCode.value ? code : field
     next.current?.select()
   }

@@ -69,7 +69,7 @@ export class SkillForm extends EditedFile<SkillDraft> {
   /** Resolves to the name it is saved under, or null when the server rejects it. */
   async saveSkill(overwrite = false): Promise<string | null> {
     const { api, toasts } = this.#shell
-    const saved = await this.save(overwrite, async ({ of, name, content, category }, version) => {
+    const result = await this.save(overwrite, async ({ of, name, content, category }, version) => {
       const reply = await api('POST /api/skills/save', {
         name: of || name,
         content,
@@ -81,8 +81,8 @@ export class SkillForm extends EditedFile<SkillDraft> {
       toasts.show(t('skills.saved', { name: of || reply.name }))
       return reply.name
     })
-    if (saved !== null) await this.#onSaved()
-    return saved
+    if (result !== null) await this.#onSaved()
+    return result
   }
 
   discardMine(): void {
@@ -132,7 +132,7 @@ export class SkillFile extends EditedFile<FileDraft> {
 
   async saveFile(overwrite = false): Promise<void> {
     const { api, toasts } = this.#shell
-    const saved = await this.save(overwrite, async (draft, version) => {
+    const result = await this.save(overwrite, async (draft, version) => {
       await api('POST /api/skills/save', {
         name: draft.skill,
         file: draft.path,
@@ -142,7 +142,7 @@ export class SkillFile extends EditedFile<FileDraft> {
       toasts.show(t('skills.saved', { name: draft.path }))
       return draft
     })
-    if (saved && this.#skill.value?.name === saved.skill) await this.read(saved.path)
+    if (result && this.#skill.value?.name === result.skill) await this.read(result.path)
   }
 
   discardMine(): void {

@@ -20,7 +20,7 @@ const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
       label={t('skills.form.edit', { name: draft.path })}
       isIncomplete={draft.content === '' || isTooLong}
       error={isTooLong ? t('skills.file.long') : null}
-      gone={t('skills.file.removed')}
+      goneText={t('skills.file.removed')}
       onSave={overwrite => void file.saveFile(overwrite)}
       onDiscardMine={() => file.discardMine()}
     >

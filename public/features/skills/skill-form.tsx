@@ -33,7 +33,7 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
         length > MAX_CHARS ||
         !isDescribed(draft)
       }
-      gone={t('skills.removed')}
+      goneText={t('skills.removed')}
       head={
         <>
           <h2 class="view-title">{title}</h2>

@@ -14,7 +14,7 @@ import { Beginning, EmptyNote, LoadNote } from '../../parts/view-state.tsx'
 
 type Chosen = { skill: string | null; query: string }
 
-const Row = ({ row, chosen }: { row: SkillGroup['skills'][number]; chosen: Chosen }) => {
+const Row = ({ row, current }: { row: SkillGroup['skills'][number]; current: Chosen }) => {
   const { route } = useShell()
   const mark = !row.compatible ? 'skills.incompatible' : row.enabled ? null : 'skills.off'
   return (
@@ -22,7 +22,7 @@ const Row = ({ row, chosen }: { row: SkillGroup['skills'][number]; chosen: Chose
       <a
         class={`skill-row${mark ? ' skill-row-off' : ''}`}
         href={route.hrefOf({ view: 'skills', skill: row.name, query: '' })}
-        aria-current={row.name === chosen.skill ? 'page' : undefined}
+        aria-current={row.name === current.skill ? 'page' : undefined}
       >
         <span class="skill-row-name" dir="auto">
           {row.name}
@@ -36,7 +36,7 @@ const Row = ({ row, chosen }: { row: SkillGroup['skills'][number]; chosen: Chose
   )
 }
 
-const List = ({ skills, chosen }: { skills: SkillsState; chosen: Chosen }) => {
+const List = ({ skills, current }: { skills: SkillsState; current: Chosen }) => {
   const groups = skills.groups.value
   const hasOthers = groups.some(({ category }) => category !== null)
   const state = skills.state.value
@@ -59,7 +59,7 @@ const List = ({ skills, chosen }: { skills: SkillsState; chosen: Chosen }) => {
           )}
           <ul>
             {group.skills.map(row => (
-              <Row key={row.name} row={row} chosen={chosen} />
+              <Row key={row.name} row={row} current={current} />
             ))}
           </ul>
         </section>
@@ -134,7 +134,7 @@ export const SkillsView = ({ skill, query }: Chosen) => {
           <ListSearch label={t('skills.search')} query={skills.query} />
         </>
       }
-      list={<List skills={skills} chosen={{ skill, query }} />}
+      list={<List skills={skills} current={{ skill, query }} />}
       open={draft !== null || skill !== null}
       // A form is left with its own buttons.
       back={

@@ -155,7 +155,7 @@ export class TaskForm {
     const { id, name, prompt, schedule, model, script, scheduleBefore } = value
     const fields = { name, prompt, model, script, skills: [...value.skills] }
     if (!id) return (await api('POST /api/crons/create', { ...fields, schedule })).job
-    const changed = schedule === scheduleBefore ? {} : { schedule }
-    return (await api('POST /api/crons/update', { job_id: id, ...fields, ...changed })).job
+    const edit = schedule === scheduleBefore ? {} : { schedule }
+    return (await api('POST /api/crons/update', { job_id: id, ...fields, ...edit })).job
   }
 }

@@ -36,14 +36,14 @@ const NextRun = ({ job }: { job: Job }) => {
   )
 }
 
-const Row = ({ job, chosen }: { job: Job; chosen: boolean }) => {
+const Row = ({ job, isCurrent }: { job: Job; isCurrent: boolean }) => {
   const { route } = useShell()
   return (
     <li>
       <a
         class={`task-row${job.enabled || job.running ? '' : ' task-row-off'}`}
         href={route.hrefOf({ view: 'tasks', task: job.id })}
-        aria-current={chosen ? 'page' : undefined}
+        aria-current={isCurrent ? 'page' : undefined}
       >
         <span class="task-name" dir="auto">
           {job.name}
@@ -70,7 +70,7 @@ const Row = ({ job, chosen }: { job: Job; chosen: boolean }) => {
   )
 }
 
-const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) => {
+const List = ({ tasks, current }: { tasks: TasksState; current: string | null }) => {
   const list = tasks.jobs.value
   const state = tasks.state.value
   if (state !== 'ready') {
@@ -89,7 +89,7 @@ const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) =
   return (
     <ul class="task-list">
       {list.map(job => (
-        <Row key={job.id} job={job} chosen={job.id === chosen} />
+        <Row key={job.id} job={job} isCurrent={job.id === current} />
       ))}
     </ul>
   )
@@ -207,7 +207,7 @@ export const TasksView = ({ task }: { task: string | null }) => {
       listLabel={t('list')}
       list={
         <>
-          <List tasks={tasks} chosen={task} />
+          <List tasks={tasks} current={task} />
           {zone && zone !== here && <p class="task-zone">{t('zone', { zone })}</p>}
         </>
       }

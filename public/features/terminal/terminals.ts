@@ -19,14 +19,14 @@ export class Terminals {
   readonly problem = signal<Problem | null>(null)
   readonly state = signal<LoadState>('loading')
   readonly isOpening = signal(false)
-  readonly #chosen = signal('')
+  readonly #currentId = signal('')
   /** Terminals with a bell since they were last looked at. */
   readonly bells = signal<ReadonlySet<string>>(new Set())
   readonly size = { ...FIRST_SIZE }
   readonly #newest = createResponseOrder()
   readonly current = computed(
     () =>
-      this.list.value.find(({ terminal_id }) => terminal_id === this.#chosen.value) ??
+      this.list.value.find(({ terminal_id }) => terminal_id === this.#currentId.value) ??
       this.list.value.at(-1),
   )
   /** The chat of this folder that was shown last: requests name it. */
@@ -64,7 +64,7 @@ export class Terminals {
       // Lists that were requested before do not have it.
       this.#newest.dropPending()
       this.list.value = [...this.list.value, terminal]
-      this.#chosen.value = terminal.terminal_id
+      this.#currentId.value = terminal.terminal_id
     } catch (error) {
       toasts.showError(error)
     } finally {
@@ -81,7 +81,7 @@ export class Terminals {
   }
 
   choose({ terminal_id }: Terminal): void {
-    this.#chosen.value = terminal_id
+    this.#currentId.value = terminal_id
     this.bells.value = new Set([...this.bells.value].filter(id => id !== terminal_id))
   }
 

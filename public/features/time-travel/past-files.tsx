@@ -79,12 +79,12 @@ const queryOf = (session: string, { checkpoint }: TurnChange, point: Point): Que
 
 /** Loads again when the key changes; a late response of an earlier key is dropped. */
 const useLoaded = <T,>(key: string, load: () => Promise<T>): [Loaded<T>, () => void] => {
-  const loaded = useSignal<Loaded<T>>({ state: 'loading' })
+  const state = useSignal<Loaded<T>>({ state: 'loading' })
   const attempt = useSignal(0)
   useEffect(() => {
     let isCurrent = true
     const put = (next: Loaded<T>) => {
-      if (isCurrent) loaded.value = next
+      if (isCurrent) state.value = next
     }
     load().then(
       value => put({ state: 'ready', value }),
@@ -96,7 +96,7 @@ const useLoaded = <T,>(key: string, load: () => Promise<T>): [Loaded<T>, () => v
     }
   }, [key, attempt.value])
   return [
-    loaded.value,
+    state.value,
     () => {
       attempt.value = attempt.value + 1
     },
@@ -187,20 +187,20 @@ function Recorded({ past, change }: { past: Past; change: TurnChange }) {
 function Files({ past, change }: { past: Past; change: TurnChange }) {
   const { platform } = useShell()
   const query = queryOf(past.session, change, past.point)
-  const [loaded, retry] = useLoaded<Listing>(JSON.stringify(query), () =>
+  const [listing, retry] = useLoaded<Listing>(JSON.stringify(query), () =>
     platform.api('GET /api/rollback/files', query),
   )
-  const chosen = useSignal<string | null>(null)
+  const openPath = useSignal<string | null>(null)
   const toggled = useSignal<ReadonlySet<string>>(new Set())
-  const files = loaded.state === 'ready' ? loaded.value.files : null
+  const files = listing.state === 'ready' ? listing.value.files : null
   const lines = useMemo(() => {
     // Directories with changes are open at first.
     const open = directoriesOfChanges(files ?? []).symmetricDifference(toggled.value)
     return linesOf(files ?? [], open)
   }, [files, toggled.value])
-  if (loaded.state === 'failed') return <Failed text={t('failed')} onRetry={retry} />
-  if (loaded.state === 'loading') return <p class="panel-note panel-late">{t('loading')}</p>
-  const { notes, truncated } = loaded.value
+  if (listing.state === 'failed') return <Failed text={t('failed')} onRetry={retry} />
+  if (listing.state === 'loading') return <p class="panel-note panel-late">{t('loading')}</p>
+  const { notes, truncated } = listing.value
   return (
     <>
       <ul class="past-files">
@@ -222,9 +222,9 @@ function Files({ past, change }: { past: Past; change: TurnChange }) {
               <button
                 type="button"
                 class={`past-line past-${line.state}`}
-                aria-current={line.path === chosen.value}
+                aria-current={line.path === openPath.value}
                 onClick={() => {
-                  chosen.value = line.path === chosen.value ? null : line.path
+                  openPath.value = line.path === openPath.value ? null : line.path
                 }}
               >
                 <Icon name="file" size={14} />
@@ -246,11 +246,11 @@ function Files({ past, change }: { past: Past; change: TurnChange }) {
           {note}
         </p>
       ))}
-      {chosen.value !== null && (
+      {openPath.value !== null && (
         <OneFile
-          query={{ ...query, path: chosen.value }}
+          query={{ ...query, path: openPath.value }}
           onClose={() => {
-            chosen.value = null
+            openPath.value = null
           }}
         />
       )}
@@ -270,7 +270,7 @@ const Failed = ({ text, onRetry }: { text: string; onRetry: () => void }) => (
 function OneFile({ query, onClose }: { query: Query & { path: string }; onClose: () => void }) {
   const { platform } = useShell()
   const compared = useSignal(false)
-  const [loaded, retry] = useLoaded<File>(JSON.stringify(query), () =>
+  const [state, retry] = useLoaded<File>(JSON.stringify(query), () =>
     platform.api('GET /api/rollback/file', query),
   )
   const name = visibleName(query.path)
@@ -295,9 +295,9 @@ function OneFile({ query, onClose }: { query: Query & { path: string }; onClose:
           ))}
         </fieldset>
       </div>
-      {loaded.state === 'failed' && <Failed text={t('file.failed')} onRetry={retry} />}
-      {loaded.state === 'loading' && <p class="panel-note panel-late">{t('loading')}</p>}
-      {loaded.state === 'ready' && <FileBody file={loaded.value} compared={compared.value} />}
+      {state.state === 'failed' && <Failed text={t('file.failed')} onRetry={retry} />}
+      {state.state === 'loading' && <p class="panel-note panel-late">{t('loading')}</p>}
+      {state.state === 'ready' && <FileBody file={state.value} compared={compared.value} />}
     </section>
   )
 }

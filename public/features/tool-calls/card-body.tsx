@@ -95,7 +95,7 @@ export function CardBody(props: CardBodyProps) {
           {place && fullText.value === null && !rest && (
             <LoadButton
               label={t('output.stored')}
-              failed={t('output.stored.gone')}
+              failure={t('output.stored.gone')}
               load={async () => {
                 fullText.value = await props.loadStored(place)
               }}
@@ -179,9 +179,9 @@ function Input({ name, args, hasDiff, isNamed }: InputProps) {
   )
 }
 
-type LoadProps = { label: string; failed?: string; load: () => Promise<void> }
+type LoadProps = { label: string; failure?: string; load: () => Promise<void> }
 
-function LoadButton({ label, failed = t('tool.fetch.failed'), load }: LoadProps) {
+function LoadButton({ label, failure = t('tool.fetch.failed'), load }: LoadProps) {
   const state = useSignal<'idle' | 'loading' | 'failed'>('idle')
   const begin = () => {
     state.value = 'loading'
@@ -191,7 +191,7 @@ function LoadButton({ label, failed = t('tool.fetch.failed'), load }: LoadProps)
   }
   return (
     <button type="button" class="tx-more" onClick={begin} disabled={state.value === 'loading'}>
-      {state.value === 'idle' ? label : state.value === 'loading' ? t('tx.loading') : failed}
+      {state.value === 'idle' ? label : state.value === 'loading' ? t('tx.loading') : failure}
     </button>
   )
 }

@@ -98,11 +98,11 @@ type Draft = About & { icon: IconName; did: string; does: string; code: boolean 
 
 const ofOurs = ({ icon, verb, verbs = {}, about = [], isCode }: ShownCall, args: Args): Draft => {
   const action = text(args.action)
-  const chosen = Object.hasOwn(verbs, action) ? (verbs[action] ?? verb) : verb
+  const form = Object.hasOwn(verbs, action) ? (verbs[action] ?? verb) : verb
   return {
     icon,
-    did: t(`verb.${chosen}` as 'verb.ran', OBJECT_IN_PLACE),
-    does: t(`verb.${chosen}.now` as 'verb.ran.now', OBJECT_IN_PLACE),
+    did: t(`verb.${form}` as 'verb.ran', OBJECT_IN_PLACE),
+    does: t(`verb.${form}.now` as 'verb.ran.now', OBJECT_IN_PLACE),
     code: isCode ?? false,
     ...aboutOf(about, args),
   }

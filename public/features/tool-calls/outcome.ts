@@ -62,14 +62,14 @@ export const outcomeOf = (content: string, recorded: Recorded = {}): Outcome => 
   const code = fields.exit_code
   const exitCode = typeof code === 'number' ? code : null
   const by = recorded._refused_by ?? (fields.status === 'blocked' ? 'checks' : null)
-  const failed =
+  const hasFailed =
     recorded._failed === true ||
     (exitCode !== null && exitCode !== 0) ||
     fields.success === false ||
     errorIn(fields) !== ''
   const list = [fields.matches, fields.files].find(Array.isArray)
   return {
-    state: by ? 'refused' : failed ? 'failed' : 'ok',
+    state: by ? 'refused' : hasFailed ? 'failed' : 'ok',
     by,
     isInBackground: typeof fields.session_id === 'string' && typeof fields.pid === 'number',
     exitCode: by ? null : exitCode,

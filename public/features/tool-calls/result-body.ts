@@ -47,10 +47,10 @@ export const parseResult = (
   content: string,
   colored: string | null = null,
 ): ParsedResult => {
-  const parsed = parseContent(name, content.trim())
-  return colored !== null && parsed.body.kind === 'output'
-    ? { ...parsed, body: { kind: 'output', text: colored } }
-    : parsed
+  const result = parseContent(name, content.trim())
+  return colored !== null && result.body.kind === 'output'
+    ? { ...result, body: { kind: 'output', text: colored } }
+    : result
 }
 
 /** Written by `truncateResult` and `CommandOutput` of the engine. */

@@ -39,7 +39,7 @@ export function TerminalText(props: Props) {
   const lines = useMemo(() => text.trimEnd().split('\n'), [text])
   const total = rest ? rest.lines : lines.length
   const limit = lines.length - count.value <= SLACK_LINES && !rest ? lines.length : count.value
-  const left = lines.length - limit
+  const start = lines.length - limit
   const load = () => {
     if (!rest || state.value === 'loading') return
     state.value = 'loading'
@@ -84,7 +84,7 @@ export function TerminalText(props: Props) {
               }}
             />
           )}
-          {(left > 0 || rest) && !query.value && (
+          {(start > 0 || rest) && !query.value && (
             <button
               type="button"
               class="tx-more"
@@ -105,7 +105,7 @@ export function TerminalText(props: Props) {
                     : t('output.all')}
             </button>
           )}
-          {count.value > FIRST_LINES && isLong && left === 0 && !query.value && (
+          {count.value > FIRST_LINES && isLong && start === 0 && !query.value && (
             <button
               type="button"
               class="tx-more"
@@ -125,7 +125,10 @@ export function TerminalText(props: Props) {
           class={limit > FIRST_LINES + SLACK_LINES ? 'term-box term-whole' : 'term-box'}
           label={label}
         >
-          <Colored text={left > 0 ? lines.slice(left).join('\n') : lines.join('\n')} live={live} />
+          <Colored
+            text={start > 0 ? lines.slice(start).join('\n') : lines.join('\n')}
+            live={live}
+          />
         </ScrollBox>
       )}
     </div>

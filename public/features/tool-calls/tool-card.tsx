@@ -126,7 +126,7 @@ function OutcomeMark({
       </span>
     )
   }
-  const failed = outcomeState === 'failed'
+  const hasFailed = outcomeState === 'failed'
   const exit = outcome?.exitCode ?? 0
   const isInBackground = outcomeState === 'ok' && outcome?.isInBackground === true
   const isRefused = outcomeState === 'refused'
@@ -134,18 +134,18 @@ function OutcomeMark({
     <span class="tool-outcome">
       {ranIn && <span class={`tool-in tool-in-${ranIn}`}>{t(`tool.in.${ranIn}`)}</span>}
       {outcome?.matches != null && <span>{t('tool.matches', { count: outcome.matches })}</span>}
-      {failed && exit !== 0 && <span>{t('tool.exit', { code: `${exit}` })}</span>}
+      {hasFailed && exit !== 0 && <span>{t('tool.exit', { code: `${exit}` })}</span>}
       {isInBackground && <span>{t('tool.background')}</span>}
       {isRefused && <span>{t(`tool.refused.${outcome?.by ?? 'checks'}`)}</span>}
       {duration !== null && duration >= 0.1 && !isRefused && <span>{formatSeconds(duration)}</span>}
       {!isInBackground && !isRefused && (
         <span class="tx-sr">
-          {failed ? t('tool.failed') : outcome ? t('tool.ok') : t('tool.waiting')}
+          {hasFailed ? t('tool.failed') : outcome ? t('tool.ok') : t('tool.waiting')}
         </span>
       )}
-      {(failed || outcome) && (
+      {(hasFailed || outcome) && (
         <Icon
-          name={failed ? 'alert' : isRefused ? 'close' : isInBackground ? 'clock' : 'check'}
+          name={hasFailed ? 'alert' : isRefused ? 'close' : isInBackground ? 'clock' : 'check'}
           size={14}
         />
       )}

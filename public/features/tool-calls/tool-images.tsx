@@ -24,9 +24,9 @@ const sourceOf = (session: string, { file }: StoredImage): string =>
 
 export function ToolImages(props: { session: string; images: readonly StoredImage[] }) {
   const show = useLightbox()
-  const removed = useSignal<readonly string[]>([])
+  const names = useSignal<readonly string[]>([])
   // Copies are removed when their space is needed.
-  const images = props.images.filter(({ file }) => !removed.value.includes(file))
+  const images = props.images.filter(({ file }) => !names.value.includes(file))
   if (images.length === 0 || props.session === '') return null
   return (
     <ul class="tool-images" aria-label={t('tool.images')}>
@@ -50,7 +50,7 @@ export function ToolImages(props: { session: string; images: readonly StoredImag
                 decoding="async"
                 {...shownSize(image)}
                 onError={() => {
-                  removed.value = [...removed.value, image.file]
+                  names.value = [...names.value, image.file]
                 }}
               />
             </a>

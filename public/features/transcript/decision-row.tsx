@@ -130,16 +130,16 @@ const lookOf = ({ kind, answer, reason }: Decision): keyof typeof ICONS => {
 /** The agent is asked to run the command again, and asks again: a person who is here now can answer. */
 const RunNow = ({ command }: { command: string }) => {
   const { actions } = useTranscript()
-  const sent = useSignal(false)
+  const isSent = useSignal(false)
   if (!actions.send || !may('POST /api/chat/start')) return null
   return (
     <button
       type="button"
       class="said-again"
       title={t('said.again.hint')}
-      disabled={sent.value}
+      disabled={isSent.value}
       onClick={() => {
-        sent.value = true
+        isSent.value = true
         actions.send?.(`${t('said.again.message')}\n\n${command}`)
       }}
     >

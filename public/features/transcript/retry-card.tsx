@@ -33,8 +33,8 @@ const causeOf = ({ reason, provider, delay_ms = 0, message, goal }: ShownRetry):
   return goal === null ? what : t('retry.subagent', { what })
 }
 
-const whenOf = ({ attempt, attempts }: ShownRetry, left: number): string => {
-  const when = left > 0 ? t('retry.in', { time: formatSeconds(left) }) : t('retry.now')
+const whenOf = ({ attempt, attempts }: ShownRetry, seconds: number): string => {
+  const when = seconds > 0 ? t('retry.in', { time: formatSeconds(seconds) }) : t('retry.now')
   return attempts > attempt
     ? `${when} · ${t('retry.attempt', { next: attempt + 1, all: attempts })}`
     : when
@@ -50,13 +50,13 @@ type Props = {
 export function RetryCard({ retry, clock, onRetryNow, onStop }: Props) {
   const { until, message, sentences, reason, goal, others } = retry
   const secondsLeft = () => Math.max(0, Math.ceil(until - toSeconds(clock.now())))
-  const left = useSignal(secondsLeft())
+  const seconds = useSignal(secondsLeft())
   const isPressed = useSignal(false)
   const announced = useSignal('')
   const cause = causeOf(retry)
   useEffect(() => {
     const update = () => {
-      left.value = secondsLeft()
+      seconds.value = secondsLeft()
     }
     update()
     isPressed.value = false
@@ -77,7 +77,7 @@ export function RetryCard({ retry, clock, onRetryNow, onStop }: Props) {
       <div class="retry-text">
         <p class="retry-cause">{cause}</p>
         <p class="retry-when" aria-hidden="true">
-          {whenOf(retry, left.value)}
+          {whenOf(retry, seconds.value)}
         </p>
         {goal && <p class="retry-why">{goal}</p>}
         {reason !== undefined && message && (
@@ -90,7 +90,7 @@ export function RetryCard({ retry, clock, onRetryNow, onStop }: Props) {
           <button
             type="button"
             class="ask-button ask-main"
-            disabled={isPressed.value || left.value === 0}
+            disabled={isPressed.value || seconds.value === 0}
             onClick={press}
           >
             {t('retry.button')}

@@ -158,10 +158,10 @@ export const toRows = (input: RowsInput): TranscriptRow[] => {
     const usage = usageOf(turn, turns[index + 1], input.turnUsage)
     if (turn.user) userIds.push(turn.user.id)
     const continues = last ? input.live !== null : !usage && endsLater(turn, input)
-    const ended = continues ? [] : userIds
+    const userIdsOfTurn = continues ? [] : userIds
     if (!continues) userIds = []
     const live = last ? input.live : null
-    addTurn(rows, turn, { ...input, results, live, last, usage, userIds: ended })
+    addTurn(rows, turn, { ...input, results, live, last, usage, userIds: userIdsOfTurn })
   }
   const ids = new Set(input.messages.map(({ id }) => id))
   const others = input.notices?.filter(({ after }) => !after || !ids.has(after)) ?? []

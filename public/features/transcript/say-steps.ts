@@ -202,11 +202,11 @@ export const sayWork = (steps: readonly Step[]): Clause[] => {
       ? subagentWords(sorted.length, sorted[0]!.text)
       : words
     // One that failed is never left out.
-    const failed = sorted.filter(({ mark }) => mark === 'failed').slice(-MAX_OBJECTS)
+    const failures = sorted.filter(({ mark }) => mark === 'failed').slice(-MAX_OBJECTS)
     const others = sorted
-      .filter(each => !failed.includes(each))
-      .slice(0, MAX_OBJECTS - failed.length)
-    const visible = sorted.filter(each => failed.includes(each) || others.includes(each))
+      .filter(each => !failures.includes(each))
+      .slice(0, MAX_OBJECTS - failures.length)
+    const visible = sorted.filter(each => failures.includes(each) || others.includes(each))
     const clause = {
       ...{ before, after },
       objects: withFolders(visible),

@@ -130,14 +130,14 @@ export function StepRowView({ last, ...props }: StepProps & { last: boolean }) {
 }
 
 function TailOfStep({ rowKey, step }: { rowKey: string; step: ToolStep }) {
-  const { opened } = useTranscript()
-  const open = useComputed(() => opened.value.has(rowKey))
+  const { expandedKeys } = useTranscript()
+  const open = useComputed(() => expandedKeys.value.has(rowKey))
   return !open.value && step.state === 'running' ? <Tail step={step} /> : null
 }
 
 function FilesOfStep({ rowKey, step, alone }: StepProps<ToolStep>) {
-  const { opened } = useTranscript()
-  const open = useComputed(() => opened.value.has(rowKey))
+  const { expandedKeys } = useTranscript()
+  const open = useComputed(() => expandedKeys.value.has(rowKey))
   return (alone || open.value) && step.result ? <StepFiles callId={step.tid} /> : null
 }
 
@@ -163,9 +163,9 @@ const cutOf = (result: ToolStep['result']) =>
 const edits = /^(?:write_file|patch)$/
 
 function Tool({ rowKey, step, alone }: StepProps<ToolStep>) {
-  const { opened, toggle, actions, chat, live, clock } = useTranscript()
+  const { expandedKeys, toggle, actions, chat, live, clock } = useTranscript()
   const session = usePart(chat, ({ sessionId }) => sessionId)
-  const open = useComputed(() => opened.value.has(rowKey))
+  const open = useComputed(() => expandedKeys.value.has(rowKey))
   // Read by the opened card only, so that only its output is drawn again.
   const output = useComputed(
     () => live.value?.tools.find(tool => tool.tid === step.tid)?.output ?? '',

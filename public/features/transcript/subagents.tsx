@@ -168,7 +168,7 @@ function Ended({ step }: { step: ToolStep }) {
   const { actions } = useTranscript()
   const { result } = step
   const whole = useSignal<string | null>(null)
-  const failed = useSignal(false)
+  const hasFailed = useSignal(false)
   const isCut = result?._content_length !== undefined && whole.value === null
   useEffect(() => {
     if (!isCut || !result) return
@@ -177,12 +177,12 @@ function Ended({ step }: { step: ToolStep }) {
         whole.value = messageText(message)
       },
       () => {
-        failed.value = true
+        hasFailed.value = true
       },
     )
   }, [isCut])
   const text = whole.value ?? (isCut || !result ? null : messageText(result))
-  if (failed.value) return <p class="tool-error">{t('tool.fetch.failed')}</p>
+  if (hasFailed.value) return <p class="tool-error">{t('tool.fetch.failed')}</p>
   if (text === null) return <p class="tool-note">{t('tx.loading')}</p>
   const { results, error } = resultsOf(text)
   return (

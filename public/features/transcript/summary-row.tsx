@@ -15,16 +15,16 @@ export const SummaryRow = ({ message, n }: { message: Message | null; n: number 
   const app = useApp()
   const id = app.chat.transcript.sessionId.value
   const text = useSignal(message ? messageText(message) : '')
-  const failed = useSignal(false)
+  const hasFailed = useSignal(false)
   const read = () => {
     if (text.value) return
-    failed.value = false
+    hasFailed.value = false
     compactionActions.read(app, id, n).then(
       next => {
         text.value = next
       },
       () => {
-        failed.value = true
+        hasFailed.value = true
       },
     )
   }
@@ -50,7 +50,7 @@ export const SummaryRow = ({ message, n }: { message: Message | null; n: number 
       {text.value ? (
         <Markdown text={text.value} id={message?.id ?? `summary-${n}`} />
       ) : (
-        <p class="tx-compact-note">{t(failed.value ? 'failed' : 'loading')}</p>
+        <p class="tx-compact-note">{t(hasFailed.value ? 'failed' : 'loading')}</p>
       )}
     </details>
   )

@@ -78,11 +78,11 @@ const useOwnMessages = (
   { chat }: { chat: Signal<TranscriptState> },
   controller: { current: ScrollController | null },
 ): void => {
-  const sent = useComputed(() => {
+  const ownId = useComputed(() => {
     const id = chat.value.messages.at(-1)?.id ?? ''
     return id.startsWith('sent-') ? id : null
   })
-  useEffect(() => void (sent.value && controller.current?.jumpToEnd()), [sent.value])
+  useEffect(() => void (ownId.value && controller.current?.jumpToEnd()), [ownId.value])
 }
 
 /** Loaded when they are needed. */
@@ -199,7 +199,9 @@ function Messages({ chat, showUsage, actions, botName, clock, model }: MessagesP
         running={model.running}
         onNearTop={onNearTop}
         controller={controller}
-        head={<Head before={model.before} failed={stuck.value === 'failed'} onAgain={loadBefore} />}
+        head={
+          <Head before={model.before} hasFailed={stuck.value === 'failed'} onAgain={loadBefore} />
+        }
         tail={<Tail />}
       />
     </TranscriptProvider>
@@ -214,7 +216,7 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
   const summaries = computed(() => chat.value.summaries)
   const turnUsage = computed(() => chat.value.turnUsage)
   const notices = computed(() => chat.value.notices)
-  const opened = signal<ReadonlySet<string>>(new Set())
+  const expandedKeys = signal<ReadonlySet<string>>(new Set())
   const shapeKey = computed(() => {
     const turn = live.value
     if (!turn) return null
@@ -243,7 +245,7 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
       turnUsage: turnUsage.value,
       notices: notices.value,
     }
-    const all = opened.value
+    const all = expandedKeys.value
     const open = { has: (key: string) => all.has(key) !== showSteps }
     const fresh = toRows({ ...input, open, showThinking, showSteps })
     const list = reuseRows(previous, fresh)
@@ -256,25 +258,25 @@ const createModel = (chat: Signal<TranscriptState>, showThinking: boolean, showS
     liveReasoning: computed(() => live.value?.reasoning ?? ''),
     running: computed(() => live.value !== null),
     before: computed(() => chat.value.before),
-    opened,
-    isOpen: (key: string) => opened.peek().has(key) !== showSteps,
+    expandedKeys,
+    isOpen: (key: string) => expandedKeys.peek().has(key) !== showSteps,
     rows,
     toggle(key: string) {
-      const next = new Set(opened.peek())
+      const next = new Set(expandedKeys.peek())
       if (!next.delete(key)) next.add(key)
-      opened.value = next
+      expandedKeys.value = next
     },
   }
 }
 
-type HeadProps = { before: ReadonlySignal<number>; failed: boolean; onAgain: () => void }
+type HeadProps = { before: ReadonlySignal<number>; hasFailed: boolean; onAgain: () => void }
 
-function Head({ before, failed, onAgain }: HeadProps) {
+function Head({ before, hasFailed, onAgain }: HeadProps) {
   if (before.value === 0) return null
   return (
     <p class="tx-earlier">
-      {t(failed ? 'tx.earlier.failed' : 'tx.earlier')}
-      {failed && (
+      {t(hasFailed ? 'tx.earlier.failed' : 'tx.earlier')}
+      {hasFailed && (
         <button type="button" class="tx-link" onClick={onAgain}>
           {t('list.retry')}
         </button>

@@ -103,14 +103,14 @@ const hasNews = ({ file_count, interrupted, notes }: TurnChange): boolean =>
   file_count > 0 || interrupted === true || (notes?.length ?? 0) > 0
 
 function Summary({ row }: { row: FootRow }) {
-  const { opened, toggle } = useTranscript()
+  const { expandedKeys, toggle } = useTranscript()
   const app = useApp()
   const turns = turnChangesOf(app)
   const change = useTurnChange(turns, row)
   if (!change || !hasNews(change)) return null
   const state = undoStateOf(change, turns.list.value)
   const key = `${row.key}:summary`
-  const open = opened.value.has(key)
+  const open = expandedKeys.value.has(key)
   const [first] = change.files
   return (
     <section class="turn-sum" aria-label={t('label')}>

@@ -66,7 +66,7 @@ export function VirtualList({
   useLayoutEffect(() => scroll.endRender())
   useEffect(() => scroll.mount(), [])
 
-  const drawn = list.slice(range.start, range.end)
+  const visible = list.slice(range.start, range.end)
   const leftAt = scroll.leftAt.value
   const hasNew = running.value || leftAt !== list.at(-1)?.key
   return (
@@ -84,7 +84,7 @@ export function VirtualList({
         <div class={running.value ? 'tx-column tx-running' : 'tx-column'} ref={scroll.column}>
           {head}
           <div class="tx-space" ref={scroll.space} style={{ height: `${range.above}px` }} />
-          {drawn.map(row => (
+          {visible.map(row => (
             <RowBox key={row.key} row={row} />
           ))}
           <div class="tx-space" style={{ height: `${range.below}px` }} />

@@ -109,14 +109,14 @@ export const rangeAt = (rows: readonly TranscriptRow[], heights: Heights, view: 
 /** The range at the end of the list. */
 export const rangeAtEnd = (rows: readonly TranscriptRow[], heights: Heights, view: View): Range => {
   let start = rows.length
-  let drawn = 0
+  let height = 0
   while (
     start > 0 &&
-    drawn < view.height + (view.overscan ?? OVERSCAN_PX) &&
+    height < view.height + (view.overscan ?? OVERSCAN_PX) &&
     rows.length - start < MAX_ROWS
   ) {
     start--
-    drawn += heights.of(rows[start]!, view.width)
+    height += heights.of(rows[start]!, view.width)
   }
   let above = 0
   for (let index = 0; index < start; index++) above += heights.of(rows[index]!, view.width)

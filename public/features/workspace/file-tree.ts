@@ -32,7 +32,7 @@ export class FileTree extends OpenDirectories {
   }
 
   toggle(path: string): void {
-    if (this.opened.value.has(path)) this.close(path)
+    if (this.openPaths.value.has(path)) this.close(path)
     else this.open(path)
   }
 
@@ -48,7 +48,7 @@ export class FileTree extends OpenDirectories {
   async reveal(path: string, isDirectory = false): Promise<void> {
     const parts = (isDirectory ? path : directoryOf(path)).split('/').filter(Boolean)
     const above = parts.map((_, index) => parts.slice(0, index + 1).join('/'))
-    this.opened.value = new Set([...this.opened.value, ...above])
+    this.openPaths.value = new Set([...this.openPaths.value, ...above])
     await Promise.all(above.filter(one => !this.directories.value.has(one)).map(this.load))
     this.active.value = path
   }

@@ -75,7 +75,7 @@ export class GitChanges {
   readonly state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
   readonly error = signal('')
   readonly diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
-  readonly opened = signal<ReadonlySet<string>>(new Set())
+  readonly openKeys = signal<ReadonlySet<string>>(new Set())
   readonly #newest = createResponseOrder()
   readonly marks = computed(() => {
     const marks = new Map<string, Mark>()
@@ -127,11 +127,11 @@ export class GitChanges {
       this.state.value = 'ready'
       const all = [...this.lines.value.staged, ...this.lines.value.unstaged]
       const keys = new Set(all.map(({ key }) => key))
-      this.opened.value = new Set([...this.opened.value].filter(key => keys.has(key)))
+      this.openKeys.value = new Set([...this.openKeys.value].filter(key => keys.has(key)))
       this.diffs.value = new Map(
-        [...this.diffs.value].filter(([key]) => this.opened.value.has(key)),
+        [...this.diffs.value].filter(([key]) => this.openKeys.value.has(key)),
       )
-      await Promise.all(all.filter(({ key }) => this.opened.value.has(key)).map(this.#loadDiff))
+      await Promise.all(all.filter(({ key }) => this.openKeys.value.has(key)).map(this.#loadDiff))
     } catch (thrown) {
       if (!isNewest()) return
       this.error.value = thrown instanceof Error ? thrown.message : String(thrown)
@@ -145,21 +145,21 @@ export class GitChanges {
     this.status.value = null
     this.state.value = 'none'
     this.diffs.value = new Map()
-    this.opened.value = new Set()
+    this.openKeys.value = new Set()
   }
 
   toggle(change: GitChange): void {
-    const next = new Set(this.opened.value)
+    const next = new Set(this.openKeys.value)
     if (!next.delete(change.key)) {
       next.add(change.key)
       void this.#loadDiff(change)
     }
-    this.opened.value = next
+    this.openKeys.value = next
   }
 
   /** Opens it, unless it is open. */
   show(change: GitChange): void {
-    if (!this.opened.peek().has(change.key)) this.toggle(change)
+    if (!this.openKeys.peek().has(change.key)) this.toggle(change)
   }
 
   #put(key: string, diff: LoadedDiff): void {

@@ -33,7 +33,7 @@ export class OpenDirectories {
   protected readonly shell: Shell
   protected readonly session: { session_id: string }
   readonly directories = signal<ReadonlyMap<string, Directory>>(new Map())
-  readonly opened = signal<ReadonlySet<string>>(new Set())
+  readonly openPaths = signal<ReadonlySet<string>>(new Set())
   readonly #newest = createResponseOrder()
   readonly rows = computed(() => this.#rowsOf('', 1))
 
@@ -59,40 +59,42 @@ export class OpenDirectories {
 
   /** Reloads every expanded directory; one that no longer exists is collapsed. */
   readonly reload = async (): Promise<void> => {
-    await Promise.all(['', ...this.opened.value].map(this.load))
-    const deleted = [...this.opened.value].filter(
+    await Promise.all(['', ...this.openPaths.value].map(this.load))
+    const deleted = [...this.openPaths.value].filter(
       path => this.directories.value.get(path)?.state === 'failed',
     )
     if (deleted.length === 0) return
-    this.opened.value = new Set([...this.opened.value].filter(path => !deleted.includes(path)))
+    this.openPaths.value = new Set(
+      [...this.openPaths.value].filter(path => !deleted.includes(path)),
+    )
     this.directories.value = new Map(
       [...this.directories.value].filter(([path]) => !deleted.includes(path)),
     )
   }
 
   readonly open = (path: string): void => {
-    if (!path || this.opened.value.has(path)) return
-    this.opened.value = new Set(this.opened.value).add(path)
+    if (!path || this.openPaths.value.has(path)) return
+    this.openPaths.value = new Set(this.openPaths.value).add(path)
     void this.load(path)
   }
 
   readonly close = (path: string): void => {
-    this.opened.value = new Set([...this.opened.value].filter(one => one !== path))
+    this.openPaths.value = new Set([...this.openPaths.value].filter(one => one !== path))
   }
 
   /** The session works in another workspace. */
   reset(): void {
     this.#newest.dropPending()
     this.directories.value = new Map()
-    this.opened.value = new Set()
+    this.openPaths.value = new Set()
   }
 
   /** Follows a rename or move (`to`) or a deletion (`to` is null). */
   readonly moved = (from: string, to: string | null): void => {
     const isUnder = (path: string) => path === from || path.startsWith(`${from}/`)
     const renamed = (path: string) => (to === null ? path : to + path.slice(from.length))
-    const remaining = [...this.opened.value].filter(path => to !== null || !isUnder(path))
-    this.opened.value = new Set(remaining.map(path => (isUnder(path) ? renamed(path) : path)))
+    const remaining = [...this.openPaths.value].filter(path => to !== null || !isUnder(path))
+    this.openPaths.value = new Set(remaining.map(path => (isUnder(path) ? renamed(path) : path)))
     this.directories.value = new Map([...this.directories.value].filter(([path]) => !isUnder(path)))
     if (to !== null) void this.#loadMissing()
   }
@@ -103,15 +105,15 @@ export class OpenDirectories {
 
   async #loadMissing(): Promise<void> {
     await Promise.all(
-      [...this.opened.value].filter(path => !this.directories.value.has(path)).map(this.load),
+      [...this.openPaths.value].filter(path => !this.directories.value.has(path)).map(this.load),
     )
   }
 
   #rowsOf(path: string, level: number): TreeRow[] {
-    const listed = this.directories.value.get(path)?.entries ?? []
-    const entries = listed.filter(({ name }) => name !== GIT_DIR)
+    const children = this.directories.value.get(path)?.entries ?? []
+    const entries = children.filter(({ name }) => name !== GIT_DIR)
     return entries.flatMap((entry, index) => {
-      const isOpen = entry.type === 'dir' && this.opened.value.has(entry.path)
+      const isOpen = entry.type === 'dir' && this.openPaths.value.has(entry.path)
       const row: TreeRow = {
         path: entry.path,
         name: entry.name,

@@ -71,8 +71,8 @@ export class DocSaver {
         content: draft,
         expected_version: version,
       })
-      const saved = { content: draft, version: reply.version, sizeBytes: reply.size }
-      file.patch(now, { ...saved, saving: false, conflict: null, theirs: null })
+      const next = { content: draft, version: reply.version, sizeBytes: reply.size }
+      file.patch(now, { ...next, saving: false, conflict: null, theirs: null })
       this.#onSaved()
     } catch (error) {
       file.patch(now, { saving: false })

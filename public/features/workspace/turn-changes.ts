@@ -153,8 +153,8 @@ export class TurnChanges {
 
   async #loadDiff(turn: TurnChange, file: TurnFile): Promise<void> {
     const key = keyOf(turn, file)
-    const put = (loaded: LoadedDiff) => {
-      this.diffs.value = new Map(this.diffs.value).set(key, loaded)
+    const put = (diff: LoadedDiff) => {
+      this.diffs.value = new Map(this.diffs.value).set(key, diff)
     }
     if (!this.diffs.value.has(key)) put({ state: 'loading', ...nothing })
     const query = { ...this.#session, checkpoint: turn.checkpoint, path: file.path }
@@ -174,22 +174,22 @@ export class TurnChanges {
     const { api, toasts, platform } = this.#shell
     const { checkpoint } = turn
     try {
-      const done = await api('POST /api/rollback/restore', {
+      const reply = await api('POST /api/rollback/restore', {
         ...this.#session,
         checkpoint,
         force,
         ...selection,
       })
-      if (done.error) toasts.show(done.error, { kind: 'error' })
+      if (reply.error) toasts.show(reply.error, { kind: 'error' })
       await this.load()
       onRestored()
-      if (done.restored.length === 0) {
-        if (!done.error) toasts.show(t('said.same'))
+      if (reply.restored.length === 0) {
+        if (!reply.error) toasts.show(t('said.same'))
         return
       }
-      const back = this.list.value.find(each => each.checkpoint === done.checkpoint)
+      const back = this.list.value.find(each => each.checkpoint === reply.checkpoint)
       // A moved file counts as one, but restores two paths.
-      const count = Math.min(done.restored.length, turn.file_count)
+      const count = Math.min(reply.restored.length, turn.file_count)
       toasts.show(selection.hunks ? t('said.part') : t('said.restored', { count }), {
         action: back
           ? {

@@ -23,8 +23,8 @@ export class Workspaces {
 
   nameOf(path: string): string {
     if (path && path === this.#scratch.value) return t('chip.workspace.scratch')
-    const saved = this.list.value.find(workspace => workspace.path === path)
-    return saved ? shownName(saved) : folderName(path)
+    const match = this.list.value.find(workspace => workspace.path === path)
+    return match ? shownName(match) : folderName(path)
   }
 
   async load(): Promise<void> {

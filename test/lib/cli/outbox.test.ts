@@ -46,7 +46,7 @@ test('merges what waits, keeps the order, and never merges across messages, call
   for (const update of pushed) outbox.push(update)
   assert.equal(taken, [chunk('first')])
   hold.open()
-  await outbox.sent()
+  await outbox.whenSent()
   assert.equal(taken, [
     chunk('first'),
     chunk('ab'),
@@ -68,9 +68,9 @@ test('drops updates once the client is gone', async () => {
   })
   outbox.push(chunk('a'))
   outbox.push(chunk('b', 'm2'))
-  await outbox.sent()
+  await outbox.whenSent()
   outbox.push(chunk('c'))
-  await outbox.sent()
+  await outbox.whenSent()
   assert.is(sends, 1)
 })
 

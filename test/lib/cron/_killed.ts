@@ -19,4 +19,4 @@ const scheduler = new Scheduler({
   log: () => undefined,
 })
 await scheduler.tick()
-await scheduler.settled()
+await scheduler.whenIdle()

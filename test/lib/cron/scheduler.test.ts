@@ -32,7 +32,7 @@ test('claims a due job before it runs and records its result', async ({ it }) =>
   assert.equal(brief(service.history.list()), ['running 1 schedule'])
   it.to('2026-02-02T11:00:40Z')
   held.resolve()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   const [stored] = it.stored()
   assert.is(stored!.last_run_at, '2026-02-02T11:00:40+00:00')
   assert.is(stored!.last_status, 'ok')
@@ -47,7 +47,7 @@ test('catch-up: runs a slightly late job once', async ({ it }) => {
   it.to('2026-02-02T11:29:00Z')
   const service = it.service('a')
   await service.scheduler.tick()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   await service.scheduler.tick()
   assert.equal(service.ran, ['hourly 11:29'])
   assert.is(it.stored()[0]!.next_run_at, '2026-02-02T12:00:00+00:00')
@@ -58,7 +58,7 @@ test('fast-forward: due times later than half a period are missed', async ({ it 
   it.to('2026-02-02T14:31:00Z')
   const service = it.service('a')
   await service.scheduler.tick()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   assert.equal(service.ran, [])
   assert.is(it.stored()[0]!.next_run_at, '2026-02-02T15:00:00+00:00')
   assert.equal(brief(service.history.list()), ['missed 4 schedule'])
@@ -80,7 +80,7 @@ test('several due times within the grace period are one run; the earlier ones ar
   it.to('2026-02-02T11:01:30Z')
   const service = it.service('a')
   await service.scheduler.tick()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   assert.equal(brief(service.history.list()), ['ran 1 schedule', 'skipped 1 schedule'])
   assert.equal(service.history.list()[1]!.sentences, { error: { code: 'task.once' } })
 })
@@ -106,7 +106,7 @@ test('a job is not missed while the service was running and another process held
   assert.equal(service.ran, [])
   it.to('2026-02-02T10:04:00Z')
   await service.scheduler.tick()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   assert.equal(service.ran, ['hourly 10:04'])
 })
 
@@ -118,7 +118,7 @@ test('a one-shot runs and is deleted', async ({ it }) => {
   it.to('2026-02-02T11:00:00Z')
   const service = it.service('a')
   await service.scheduler.tick()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   assert.equal(
     it.stored().map(each => each.id),
     ['other'],
@@ -147,7 +147,7 @@ test('a job is deleted after its last run', async ({ it }) => {
   for (const time of ['11:00', '12:00', '13:00']) {
     it.to(`2026-02-02T${time}:00Z`)
     await service.scheduler.tick()
-    await service.scheduler.settled()
+    await service.scheduler.whenIdle()
   }
   assert.equal(service.ran, ['hourly 11:00', 'hourly 12:00'])
   assert.equal(it.stored(), [])
@@ -163,7 +163,7 @@ test('skips a due time while the job is still running', async ({ it }) => {
   }
   assert.is(it.stored()[0]!.next_run_at, '2026-02-02T13:00:00+00:00')
   held.resolve()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   assert.is(service.ran.length, 1)
   assert.equal(brief(service.history.list()), ['skipped 1 schedule', 'ran 1 schedule'])
 })
@@ -179,7 +179,7 @@ test('run now: starts at once in parallel, but not twice', async ({ it }) => {
   assert.is(service.scheduler.runNow('b').status, 'triggered')
   assert.is(service.ran.length, 2)
   held.resolve()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   // It runs independently of its schedule, which is unchanged.
   assert.is(it.stored()[0]!.next_run_at, '2026-02-02T11:00:00+00:00')
   assert.equal(brief(service.history.list()), ['ran 1 manual', 'ran 1 manual'])
@@ -198,7 +198,7 @@ test('recurring jobs without a next run get one; a one-shot that is just due run
   })
   const service = it.service('a')
   await service.scheduler.tick()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   const [recurring, over, unread] = it.stored()
   assert.is(recurring!.next_run_at, '2026-02-02T11:00:00+00:00')
   assert.equal([over!.state, over!.enabled, over!.last_status], ['completed', false, 'ok'])
@@ -220,7 +220,7 @@ test('does not claim a job that another process advanced between the check and t
   const tick = service.scheduler.tick()
   held.resolve()
   await Promise.all([other, tick])
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   assert.equal(service.ran, [])
   assert.equal(service.history.list(), [])
 })
@@ -241,7 +241,7 @@ test('kill −9 between claim and run: the run is recorded as interrupted and no
   it.to('2026-02-02T11:01:00Z')
   const service = it.service('next')
   await service.scheduler.tick()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   assert.equal(service.ran, [])
   assert.equal(brief(service.history.list()), ['interrupted 1 schedule'])
   const [stored] = it.stored()
@@ -277,7 +277,7 @@ test('nothing is claimed before what an earlier process left is recovered, howev
     await withFileLock(lock('.tick.lock'), { timeoutMs: 0 }, async () => undefined)
   })
   await Promise.all(ticks)
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   assert.equal(service.ran, ['hourly 11:01'])
   assert.equal(brief(service.history.list()), ['ran 1 schedule', 'interrupted 1 schedule'])
 })
@@ -290,7 +290,7 @@ test('shutdown records running jobs as interrupted; the next process runs those 
   it.to('2026-02-02T11:00:00Z')
   await service.scheduler.tick()
   service.scheduler.stop()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   assert.equal(service.ran, ['a 11:00'])
   assert.equal(brief(service.history.list()), ['queued 1 schedule', 'interrupted 1 schedule'])
   await service.scheduler.tick()
@@ -298,7 +298,7 @@ test('shutdown records running jobs as interrupted; the next process runs those 
   for (const boot of ['b', 'c']) {
     const next = it.service(boot)
     await next.scheduler.tick()
-    await next.scheduler.settled()
+    await next.scheduler.whenIdle()
     assert.equal(next.ran, boot === 'b' ? ['b 11:00'] : [])
   }
   assert.equal(brief(service.history.list()), ['ran 1 schedule', 'interrupted 1 schedule'])
@@ -315,7 +315,7 @@ test('a job that was deleted while it ran stays deleted; one that was paused sta
   await service.jobs.remove('a')
   await service.jobs.pause('b', 'rest')
   held.resolve()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   const [left, ...none] = it.stored()
   assert.equal(none, [])
   assert.equal(
@@ -335,7 +335,7 @@ const corrected = async (
   const service = it.service('a')
   await service.scheduler.tick()
   await service.scheduler.tick()
-  await service.scheduler.settled()
+  await service.scheduler.whenIdle()
   return {
     next: it.stored()[0]!.next_run_at,
     notes: brief(service.history.list()),

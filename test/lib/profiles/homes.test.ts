@@ -7,6 +7,7 @@ import { systemClock } from '../../../lib/base/clock.ts'
 import { ALLOCATOR } from '../../../build/node-flags.mjs'
 import { UserError } from '../../../lib/errors.ts'
 import { Homes } from '../../../lib/profiles/homes.ts'
+import { lookAgain } from '../../../lib/store/file-stats.ts'
 import { tempDir } from '../../_temp-dir.ts'
 
 type Env = Record<string, string>
@@ -175,6 +176,7 @@ test('expands variables for use, never in text that is edited', ({ base }) => {
   assert.equal((home.configFile.read().model as Env).api_key, ref('KEY'))
   assert.is(home.values(), home.values())
   writeFileSync(join(base, '.env'), 'KEY=changed\n')
+  lookAgain()
   assert.equal((home.values().model as Env).api_key, 'changed')
 })
 

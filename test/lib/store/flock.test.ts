@@ -72,6 +72,13 @@ test('respects a flock(1) lock of another program', async ({ dir }) => {
   assert.is(await waiting, 'mine')
 })
 
+test('who waits in vain is told that the file is in use', async ({ lock }) => {
+  await withFileLock(lock, { timeoutMs: 1_000 }, async () => {
+    const refused = await refusalOf(withFileLock(lock, { timeoutMs: 1 }, () => 'in'))
+    assert.is(refused.code, 'file_in_use')
+  })
+})
+
 test('a killed process leaves no lock', async ({ dir }) => {
   for (const [, flock] of kinds) {
     const lock = join(dir, `${flock.length}.lock`)

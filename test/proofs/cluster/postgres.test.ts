@@ -179,7 +179,7 @@ else {
     for (let n = 2; n <= 40; n++) a.append('one', `{"n":${n},"text":"grüße ${n}"}`)
     a.write('webui/settings.json', '{"theme":"dark"}\n')
     assert.not(owned.isSettled())
-    await owned.settled()
+    await owned.whenSettled()
     assert.ok(owned.isSettled())
     await owned.release(5_000)
 
@@ -329,9 +329,9 @@ else {
     await db.query("alter table agent_webui.file add constraint odd check (path not like '%odd%')")
     a.write('skills/odd/SKILL.md', 'odd')
     a.append('one', '{"n":1}')
-    await owned.settled()
+    await owned.whenSettled()
     a.append('one', '{"n":2}')
-    await owned.settled()
+    await owned.whenSettled()
     assert.equal(
       a.warnings.filter(line => line.includes('keeps no copy')).map(line => line.split(':')[0]),
       ['The cluster keeps no copy of home/skills/odd/SKILL.md'],
@@ -379,16 +379,16 @@ else {
     const owned = await a.own()
     owned.announce('http://127.0.0.1:1')
     a.append('one', '{"n":1}')
-    await owned.settled()
+    await owned.whenSettled()
     await remember()
     a.append('one', '{"n":2}')
     a.append('late', '{"n":1}')
     a.write('webui/settings.json', '{"bot_name":"Hugo"}\n')
     mkdirSync(join(a.home, 'profiles', 'second'), { recursive: true })
-    await owned.settled()
+    await owned.whenSettled()
     await goBack()
     a.append('one', '{"n":3}')
-    await owned.settled()
+    await owned.whenSettled()
     await owned.release(5_000)
     const b = machine()
     await b.own()
@@ -455,7 +455,7 @@ else {
     const a = machine()
     const old = await a.own()
     a.append('one', '{"n":1}')
-    await old.settled()
+    await old.whenSettled()
     // Its connection ends, as when the database believes that it hangs, and another process is there first.
     const b = machine()
     const next = b.own()
@@ -472,7 +472,7 @@ else {
     const deepest = join(a.home, 'skills', long, 'e'.repeat(255))
     mkdirSync(dirname(deepest), { recursive: true })
     writeFileSync(deepest, 'never sent')
-    await old.settled().then(
+    await old.whenSettled().then(
       () => assert.unreachable(),
       error => assert.instance(error, CellLost),
     )
@@ -503,7 +503,7 @@ else {
       const writing = (async () => {
         for (let n = first; n < first + 20; n++) {
           a.append('one', `{"n":${n}}`)
-          await owned.settled()
+          await owned.whenSettled()
           acknowledged.push(n)
         }
       })()
@@ -528,7 +528,7 @@ else {
     const a = machine()
     const owned = await a.own()
     a.append('one', '{"n":1}')
-    await owned.settled()
+    await owned.whenSettled()
     await db.kill()
     a.append('one', '{"n":2}')
     // Without an orderly end.
@@ -548,7 +548,7 @@ else {
       const a = machine()
       const old = await a.own({ url: db.url.replace(String(db.port), String(proxy.port)) })
       a.append('one', '{"n":1}')
-      await old.settled()
+      await old.whenSettled()
       proxy.cut()
       a.append('one', '{"n":2,"by":"the old one"}')
       assert.not(old.isSettled())
@@ -560,7 +560,7 @@ else {
       proxy.heal()
       await until(() => old.lost.aborted, 'the old owner finds out')
       b.append('one', '{"n":2,"by":"the new one"}')
-      await owned.settled()
+      await owned.whenSettled()
       const c = machine()
       await owned.release(5_000)
       await c.own()

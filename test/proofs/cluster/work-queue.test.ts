@@ -157,7 +157,7 @@ proof(
     await half
     say('{"a":1}')
     const before = statements.length
-    await owned.settled()
+    await owned.whenSettled()
     assert.ok(owned.isSettled())
     assert.not(isLooked, 'the tool still waits')
     assert.ok(statements.findIndex(changes => changes.includes(SAID)) <= before + 1)

@@ -234,14 +234,14 @@ else {
       for (const step of each.first) {
         step(at(a))
         await first.look()
-        await first.settled()
+        await first.whenSettled()
       }
       await first.release(5_000)
       each.apart?.(at(a))
       const second = await b.own()
       each.second(at(b))
       await second.look()
-      await second.settled()
+      await second.whenSettled()
       await second.release(5_000)
       await a.own()
       for (const [name, expected] of Object.entries(each.here))

@@ -227,7 +227,7 @@ const stateOf = ({ files, openFile, uploads, changes, git, turns, ...more }: Wor
     ...{ rows: files.rows.value, active: files.active.value, naming: files.naming.value },
     ...{ doc: openFile.doc.value, uploads: uploads.list.value },
     ...{ status: changes.status.value, changesState: changes.state.value },
-    ...{ diffs: [...changes.diffs.value], open: [...changes.opened.value] },
+    ...{ diffs: [...changes.diffs.value], open: [...changes.openKeys.value] },
     ...{ overview: git.overview.value, busy: git.busy.value, message: git.message.value },
     hooks: git.hookQuestion.value?.names ?? null,
     ...{ log: git.history.list.value, commits: [...git.history.diffs.value] },

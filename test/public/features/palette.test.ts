@@ -50,9 +50,9 @@ test('a failed search of the server keeps the results of the page and says so', 
     throw new Error('offline')
   })
   assert.equal(await type('retry logic'), [['Chats', 'Unify the retry logic']])
-  assert.equal([search.failed.value, search.busy.value], [true, false])
+  assert.equal([search.hasFailed.value, search.busy.value], [true, false])
   await type('')
-  assert.is(search.failed.value, false)
+  assert.is(search.hasFailed.value, false)
 })
 
 test('Enter takes the chat that was open before; the open one is not listed', () => {

@@ -532,7 +532,7 @@ const within = (part: ComponentChildren, live: Signal<LiveTurn | null> = signal(
       {
         value: {
           ...{ chat: signal(emptyTranscript('a')), live, liveText: signal('') },
-          ...{ liveReasoning: signal(''), opened: signal(new Set<string>()), toggle() {} },
+          ...{ liveReasoning: signal(''), expandedKeys: signal(new Set<string>()), toggle() {} },
           ...{ actions, showUsage: true, botName: 'Agent', clock },
         },
       },

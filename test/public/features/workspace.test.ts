@@ -663,7 +663,7 @@ git('loads a diff when expanded, and again when files change', async () => {
   assert.equal([...changes.touched.value], ['src'])
   files.length = 0
   await changes.load()
-  assert.equal([changes.diffs.value.size, changes.opened.value.size], [0, 0])
+  assert.equal([changes.diffs.value.size, changes.openKeys.value.size], [0, 0])
 })
 
 git('shows why git failed', async () => {

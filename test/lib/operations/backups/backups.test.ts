@@ -17,7 +17,7 @@ const setUp = () => {
   const disk = { full: false }
   const backups = new Backups({
     path: join(dir, 'backups.json'),
-    saved: () => [join(dir, 'home')],
+    sources: () => [join(dir, 'home')],
     async make(target) {
       if (disk.full) throw new Error('The disk is full')
       writeFileSync(target, 'x')
