@@ -1,4 +1,5 @@
 /** How esbuild makes the code of the program: options, and plugins that several bundles need. */
+import { readFileSync } from 'node:fs'
 import * as esbuild from 'esbuild'
 import { root } from './files.mjs'
 import { isInput } from './inputs.mjs'
@@ -30,6 +31,42 @@ export const oneLanguage = {
       contents: "export { default as en } from './en.js'",
       loader: 'js',
     })),
+}
+
+/** What index.js of undici loads and nothing of ours uses. With `fetch`, it is a third of the code, and all of it would run with the first request. */
+const UNUSED_OF_UNDICI = /^\.\/lib\/(?:mock|interceptor|cache|web)\//
+
+/** undici without them, and with its `fetch` loaded when it is called: providers are asked with `request`. */
+export const smallUndici = {
+  name: 'small-undici',
+  setup: build => {
+    build.onResolve({ filter: /^\.\/lib\// }, ({ importer, path }) => {
+      if (!/undici[\\/]index\.js$/.test(importer)) return undefined
+      if (path === './lib/web/fetch') return { path, namespace: 'late-fetch' }
+      return UNUSED_OF_UNDICI.test(path) ? { path: 'unused', namespace: 'unused' } : undefined
+    })
+    build.onLoad({ filter: /.*/, namespace: 'late-fetch' }, () => ({
+      contents: `exports.fetch = async (...given) =>
+  (await import('undici/lib/web/fetch/index.js')).default.fetch(...given)`,
+      resolveDir: root,
+    }))
+    build.onLoad({ filter: /.*/, namespace: 'unused' }, () => ({
+      contents: `class NotBuilt {}
+module.exports = new Proxy({}, { get: () => NotBuilt })`,
+    }))
+  },
+}
+
+const LOCALE_ORDER = /([\w.]+)\.localeCompare\(([\w.]+)\)/g
+
+/** The table of prices sorts names of its fields, which are ASCII, in the order of a language: that reads the data of all languages, 2 MB that stay. */
+export const plainOrder = {
+  name: 'plain-order',
+  setup: build =>
+    build.onLoad({ filter: /genai-prices[\\/]dist[\\/]index\.js$/ }, ({ path }) => {
+      const code = readFileSync(path, 'utf8')
+      return { contents: code.replace(LOCALE_ORDER, '($1 < $2 ? -1 : 1)'), loader: 'js' }
+    }),
 }
 
 /** Escapes non-ASCII characters, because V8 stores other strings with two bytes per character. esbuild leaves them in regular expressions. */

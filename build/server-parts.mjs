@@ -2,7 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import * as esbuild from 'esbuild'
-import { BUNDLE, checkInputs, oneLanguage, packedAddon, toAscii } from './bundle.mjs'
+import {
+  BUNDLE,
+  checkInputs,
+  oneLanguage,
+  packedAddon,
+  plainOrder,
+  smallUndici,
+  toAscii,
+} from './bundle.mjs'
 import { root } from './files.mjs'
 
 /**
@@ -172,7 +180,7 @@ export const bundleServer = async () => {
     outdir: 'parts',
     chunkNames: 'chunk-[hash]',
     legalComments: 'eof',
-    plugins: [packedAddon, plainStart, oneLanguage, ownParts],
+    plugins: [packedAddon, plainStart, oneLanguage, smallUndici, plainOrder, ownParts],
     external: ['./browser.mjs'],
     define: { 'import.meta.url': 'SELF_URL', 'import.meta.dirname': 'SELF_DIRECTORY' },
   })

@@ -8,6 +8,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { HEAD_BYTES, PAYLOAD_MARK } from '../build/run-built.cjs'
 import { createClient } from './_http.ts'
+import { createProvider } from './_provider.ts'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { sessionId, writeSessions } from '../bench/_data.ts'
@@ -127,6 +128,47 @@ test('chats are listed and read without the code of a turn', async () => {
   assert.match(program.output(), /POST \/api\/chat\/start: Error: The program file/)
   await program.stop()
   rmSync(copy)
+})
+
+/** Says what reads the data of all languages: 8 MB that stay, and 30 ms of the first turn. */
+const WATCH_INTL = `
+const tell = name => console.log('Intl: ' + name + new Error().stack)
+const watched = (name, read) => new Proxy(read, {
+  apply: (target, self, given) => (tell(name), Reflect.apply(target, self, given)),
+  construct: (target, given) => (tell(name), Reflect.construct(target, given)),
+})
+for (const name of ['DateTimeFormat', 'NumberFormat', 'Collator', 'PluralRules', 'Segmenter'])
+  Intl[name] = watched(name, Intl[name])
+for (const [owner, name] of [[String, 'localeCompare'], [Number, 'toLocaleString'], [Date, 'toLocaleString']])
+  owner.prototype[name] = watched(name, owner.prototype[name])
+`
+
+test('a first turn reads no data of languages', async () => {
+  await using provider = await createProvider(
+    { toolCalls: [{ name: 'terminal', arguments: { command: 'echo one' } }] },
+    { text: 'Done' },
+  )
+  const home = join(root, 'first-turn')
+  const watch = join(root, 'watch-intl.cjs')
+  mkdirSync(join(home, '.agent'), { recursive: true, mode: 0o700 })
+  writeFileSync(
+    join(home, '.agent', 'config.yaml'),
+    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: claude-sonnet-4-5\n`,
+    { mode: 0o600 },
+  )
+  writeFileSync(watch, WATCH_INTL)
+  const args = ['--require', watch, file, '--no-browser']
+  const program = await startProgram(process.execPath, args, { home, cwd })
+  const client = createClient(() => program.url)
+  const { session_id } = (await client.post('/api/session/new')).body.session
+  const { body } = await client.post('/api/chat/start', { session_id, message: 'hello' })
+  const stream = client.events(`/api/chat/stream?stream_id=${body.stream_id}`)
+  const events = await stream.until(({ event }) => event === 'stream_end')
+  assert.ok(events.some(({ event }) => event === 'done'))
+  assert.ok(provider.requests.length >= 2)
+  client.closeClient()
+  await program.stop()
+  assert.not.match(program.output(), 'Intl: ')
 })
 
 test('rejects a second instance on the same state directory', async ({ program }) => {

@@ -3,12 +3,15 @@
  * cron-parser brings along: the texts and the reading of skipped and repeated hours are the host agent's. No Node.
  */
 
-/** The configured zone when it exists, else the machine's own. */
-export const zoneOf = (configured: unknown): string => {
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
-  if (typeof configured !== 'string' || !configured.trim()) return own
-  return isZone(configured.trim()) ? configured.trim() : own
+/** The configured zone when it exists; undefined when it is the machine's own. */
+const namedZone = (configured: unknown): string | undefined => {
+  const name = typeof configured === 'string' ? configured.trim() : ''
+  return name !== '' && isZone(name) ? name : undefined
 }
+
+/** The configured zone when it exists, else the machine's own. */
+export const zoneOf = (configured: unknown): string =>
+  namedZone(configured) ?? (Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC')
 
 /** The zone's name as the time zone database writes it (`europe/berlin` → `Europe/Berlin`); undefined for an unknown zone. */
 export const canonicalZone = (name: string): string | undefined => {
@@ -93,8 +96,13 @@ export const toStamp = (ms: number, zone: string): string =>
   toIso(ms, zone).slice(0, 19).replace('T', '_').replaceAll(':', '-')
 
 /** The date at `ms` in the configured zone, else in the machine's own: `2026-08-01`. */
-export const dayOf = (ms: number, configured: unknown): string =>
-  toIso(ms, zoneOf(configured)).slice(0, 10)
+export const dayOf = (ms: number, configured: unknown): string => {
+  const zone = namedZone(configured)
+  if (zone !== undefined) return toIso(ms, zone).slice(0, 10)
+  // Every turn asks, and the first format of Intl reads the data of all languages: 7 MB that stay.
+  const offset = new Date(ms).getTimezoneOffset()
+  return new Date(ms - offset * 60_000).toISOString().slice(0, 10)
+}
 
 /** `2026-08-01 09:00` */
 export const toMinute = (ms: number, zone: string): string =>

@@ -53,4 +53,23 @@ test('formats of the host agent', () => {
   assert.is(dayOf(at('2026-07-01T23:00:00Z'), BERLIN), '2026-07-02')
 })
 
+test('the date in the machine’s own zone is told without a format of Intl', () => {
+  const { DateTimeFormat } = Intl
+  const [ms, own] = [Date.parse('2026-07-01T23:30:00Z'), zoneOf(undefined)]
+  const days = [0, 6, 12, 18].map(hours => toIso(ms + hours * 3_600_000, own).slice(0, 10))
+  let made = 0
+  const count = () => {
+    made += 1
+    throw new Error('Not needed')
+  }
+  Intl.DateTimeFormat = count as unknown as typeof DateTimeFormat
+  try {
+    const named = [0, 6, 12, 18].map(hours => dayOf(ms + hours * 3_600_000, ' '))
+    assert.equal(named, days)
+  } finally {
+    Intl.DateTimeFormat = DateTimeFormat
+  }
+  assert.is(made, 0)
+})
+
 test.run()

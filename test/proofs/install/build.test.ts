@@ -168,4 +168,22 @@ test('each part can be loaded, although they import each other', async () => {
   }
 })
 
+test('of undici, a request loads neither mocks nor web sockets, and fetch when it is called', async () => {
+  const parts = await serverParts()
+  // Lines are broken inside of strings.
+  const codes = parts.map(({ code }) => code.replaceAll('\\\n', ''))
+  const holding = (module: string) =>
+    codes.filter(code => code.includes(`"node_modules/undici/lib/${module}.js"`))
+  const [request, fetch] = ['api/api-request', 'web/fetch/index'].map(holding)
+  assert.equal([request!.length, fetch!.length], [1, 1])
+  assert.is.not(request![0], fetch![0])
+  for (const unused of ['mock/mock-agent', 'web/websocket/websocket', 'web/cookies/index'])
+    assert.is(holding(unused).length, 0, unused)
+
+  const { load } = await createServerLoader()
+  const { name } = parts.find(({ source }) => source === 'node_modules/undici/index.js')!
+  const undici = load(name) as typeof import('undici')
+  assert.is(await (await undici.fetch('data:,its%20own')).text(), 'its own')
+})
+
 test.run()
