@@ -65,10 +65,7 @@ export class SettingsState {
   /** By setting, the count of its newest choice, or of the answer to that. */
   readonly #newest = new Map<string, number>()
   /** Settings that are being saved: how many requests are under way, and what the server has. */
-  readonly #saving = new Map<
-    string,
-    { requests: number; serverValue: unknown; isRefused: boolean }
-  >()
+  readonly #saving = new Map<string, { requests: number; remote: unknown; isRefused: boolean }>()
   readonly simulateUpdates: boolean
   readonly isOwner = computed(() => (this.person.value?.role ?? 'owner') === 'owner')
   readonly theme = computed(() => this.current.value.theme)
@@ -105,7 +102,7 @@ export class SettingsState {
     const { api } = this.#platform
     const saving = this.#saving.get(key) ?? {
       requests: 0,
-      serverValue: this.current.value[key],
+      remote: this.current.value[key],
       isRefused: false,
     }
     saving.requests += 1
@@ -118,7 +115,7 @@ export class SettingsState {
     const isNewest = () => this.#newest.get(key) === choice
     try {
       const reply = await api(routeOf(key), { [key]: value })
-      saving.serverValue = value
+      saving.remote = value
       if (!isNewest()) {
         // The newer choice was refused before this reply arrived.
         if (saving.isRefused) this.#show(key, value)
@@ -131,7 +128,7 @@ export class SettingsState {
       this.#toasts.showError(error)
       if (!isNewest()) return
       saving.isRefused = true
-      this.#show(key, saving.serverValue)
+      this.#show(key, saving.remote)
       this.finishSave(key, 'failed')
     } finally {
       saving.requests -= 1
