@@ -53,8 +53,11 @@ export type Step = {
   gate?: Promise<unknown>
   /** The second half of the bytes is written after this settles. */
   middle?: Promise<unknown>
-  /** `headers`: never responds. `body`: never ends. `cut`: destroys the socket at the end. */
-  end?: 'headers' | 'body' | 'cut'
+  /**
+   * `headers`: never responds. `body`: stays unfinished, and open: a whole message would count as one after 100 ms, which a busy
+   * machine takes for what a test does next. `open`: is whole, and stays open. `cut`: destroys the socket at the end.
+   */
+  end?: 'headers' | 'body' | 'open' | 'cut'
 }
 
 export type Recorded = {
@@ -185,7 +188,7 @@ const answer = async (res: ServerResponse, step: Step, path: string): Promise<vo
   await write(res, bytes.subarray(0, half), step.portion)
   await step.middle
   await write(res, bytes.subarray(half), step.portion)
-  if (step.end === 'body') return
+  if (step.end === 'body' || step.end === 'open') return
   if (step.end === 'cut') res.destroy()
   else res.end()
 }
@@ -205,8 +208,11 @@ export const pieces = (text: string | string[] | undefined): string[] =>
 export const written = (call: ScriptedCall) =>
   typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments)
 
-export const reasonOf = (step: Step): string | null =>
-  step.finish === undefined ? (step.toolCalls ? 'tool_calls' : 'stop') : step.finish
+export const reasonOf = (step: Step): string | null => {
+  if (step.finish !== undefined) return step.finish
+  if (step.end === 'body') return null
+  return step.toolCalls ? 'tool_calls' : 'stop'
+}
 
 /** One server-sent event. */
 export const frame = (chunk: unknown): string => `data: ${JSON.stringify(chunk)}\n\n`
@@ -250,7 +256,10 @@ const toStream = (step: Step): string => {
     ...(reasonOf(step) === null ? [] : [delta({}, reasonOf(step))]),
     ...(step.usage ? [{ choices: [], usage: step.usage }] : []),
   ]
-  return chunks.map(frame).join('') + (step.done === false ? '' : 'data: [DONE]\n\n')
+  return (
+    chunks.map(frame).join('') +
+    (step.done === false || step.end === 'body' ? '' : 'data: [DONE]\n\n')
+  )
 }
 
 const document = (step: Step) => ({

@@ -71,7 +71,7 @@ test('[DONE] missing, last blank line missing, connection cut or left open after
       { text: 'one', done: false },
       { raw: frame(delta({ content: 'two' }, 'stop')).trimEnd() },
       { text: 'three', done: false, end: 'cut' },
-      { text: 'four', end: 'body' },
+      { text: 'four', end: 'open' },
     ],
     async server => {
       for (const text of ['one', 'two', 'three', 'four']) {
@@ -82,7 +82,7 @@ test('[DONE] missing, last blank line missing, connection cut or left open after
   ))
 
 test('waits only briefly for usage after the end', () =>
-  withServer([{ text: 'x', done: false, end: 'body' }], async server => {
+  withServer([{ text: 'x', done: false, end: 'open' }], async server => {
     const clock = createTestClock()
     const asked = ask(server, { options: { clock } })
     await until(() => clock.waiting().includes(5_000))

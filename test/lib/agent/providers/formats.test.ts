@@ -81,44 +81,38 @@ for (const format of FORMATS) {
     ))
 
   test('silence before the headers and in the body times out', () =>
-    withServer(
-      [{ end: 'headers' }, { text: 'a', finish: null, done: false, end: 'body' }],
-      async server => {
-        for (let round = 1; round <= 2; round++) {
-          const clock = createTestClock()
-          const begun = Promise.withResolvers<void>()
-          const [options, extra] = [{ clock }, { staleTimeoutMs: 120 }]
-          const failed = failing(ask(server, { options, extra, react: () => begun.resolve() }))
-          const { closed } = await server.arrived(round)
-          if (round === 2) await begun.promise
-          await clock.advance(120)
-          assert.match((await failed).message, 'stopped responding')
-          await closed
-        }
-      },
-    ))
+    withServer([{ end: 'headers' }, { text: 'a', end: 'body' }], async server => {
+      for (let round = 1; round <= 2; round++) {
+        const clock = createTestClock()
+        const begun = Promise.withResolvers<void>()
+        const [options, extra] = [{ clock }, { staleTimeoutMs: 120 }]
+        const failed = failing(ask(server, { options, extra, react: () => begun.resolve() }))
+        const { closed } = await server.arrived(round)
+        if (round === 2) await begun.promise
+        await clock.advance(120)
+        assert.match((await failed).message, 'stopped responding')
+        await closed
+      }
+    }))
 
   test('abort closes the socket, before the headers and in the body', () =>
-    withServer(
-      [{ end: 'headers' }, { text: 'a', finish: null, done: false, end: 'body' }],
-      async server => {
-        for (let round = 1; round <= 2; round++) {
-          const stop = new AbortController()
-          const work = ask(server, { signal: stop.signal })
-          const request = await server.arrived(round)
-          const reason = new Error('stop')
-          stop.abort(reason)
-          await work.then(
-            () => assert.unreachable(),
-            error => assert.is(error, reason),
-          )
-          await request.closed
-        }
-      },
-    ))
+    withServer([{ end: 'headers' }, { text: 'a', end: 'body' }], async server => {
+      for (let round = 1; round <= 2; round++) {
+        const stop = new AbortController()
+        const work = ask(server, { signal: stop.signal })
+        const request = await server.arrived(round)
+        const reason = new Error('stop')
+        stop.abort(reason)
+        await work.then(
+          () => assert.unreachable(),
+          error => assert.is(error, reason),
+        )
+        await request.closed
+      }
+    }))
 
   test('does not wait for a connection that stays open after the end', () =>
-    withServer([{ text: 'four', end: 'body' }], async server => {
+    withServer([{ text: 'four', end: 'open' }], async server => {
       const deltas = await ask(server)
       assert.equal([textOf(deltas), finishOf(deltas)], ['four', ['stop']])
     }))
