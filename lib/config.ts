@@ -310,7 +310,7 @@ export const readConfig = (
     ),
   )
   rejectUnknown(env)
-  const given = parseArguments(argv)
+  const parsed = parseArguments(argv)
   rejectLogSettings(name => env[name]?.trim() ?? '')
   const warnings: string[] = []
   readProxies(env)
@@ -332,14 +332,14 @@ export const readConfig = (
   const agentHome = path('AGENT_HOME')
   const baseHome = findBaseHome(path('AGENT_BASE_HOME'), agentHome, userHome)
   const proxies = get('AGENT_WEBUI_TRUSTED_PROXIES')
-  const host = given.host ?? (get('AGENT_WEBUI_HOST') || '127.0.0.1')
+  const host = parsed.host ?? (get('AGENT_WEBUI_HOST') || '127.0.0.1')
   const authHeader = parseAuthHeader(get('AGENT_WEBUI_AUTH_HEADER'), proxies !== '')
   const cluster = parseCluster(name => get(`AGENT_WEBUI_CLUSTER_${name}`), path)
 
   return Object.freeze({
     host,
     isExposed: !isLoopbackHost(host),
-    port: given.port ?? parsePort(get('AGENT_WEBUI_PORT') || '8787', 'AGENT_WEBUI_PORT'),
+    port: parsed.port ?? parsePort(get('AGENT_WEBUI_PORT') || '8787', 'AGENT_WEBUI_PORT'),
     tlsCert,
     tlsKey,
     baseHome,
@@ -370,7 +370,7 @@ export const readConfig = (
     agentDir: path('AGENT_WEBUI_AGENT_DIR') || null,
     configPath: path('AGENT_CONFIG_PATH') || null,
     userHome,
-    openBrowser: given.openBrowser,
+    openBrowser: parsed.openBrowser,
     log: readLogSettings(env),
     metricsToken: parseMetricsToken(get('AGENT_WEBUI_METRICS_TOKEN')),
     env,

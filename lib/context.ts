@@ -20,14 +20,14 @@ export {
 } from './app/named.ts'
 
 const homeOf = (app: App, { cookies, person }: BaseCtx): Home => {
-  const found = app.homes.forCookie(cookies.agent_profile)
-  if (may(person, 'read', found.name)) return found
-  const given = person.profiles?.find(name => app.homes.has(name))
-  if (given === undefined)
+  const home = app.homes.forCookie(cookies.agent_profile)
+  if (may(person, 'read', home.name)) return home
+  const profile = person.profiles?.find(name => app.homes.has(name))
+  if (profile === undefined)
     throw forbidden('You were not given a profile yet. Ask an owner of this server.', {
       code: 'no_profile',
     })
-  return app.homes.open(given)
+  return app.homes.open(profile)
 }
 
 /** A class: when a property is defined on a single object, V8 keeps everything it refers to, such as the whole request, until its next full collection. */
@@ -57,13 +57,13 @@ export class Ctx extends BaseCtx {
 const describe = endpointFor<Ctx>()
 
 /** Every endpoint checks what its input names before it runs. One that reads a form does so with the fields of it. */
-export const endpoint: typeof describe = given => {
-  const made = describe(given)
+export const endpoint: typeof describe = options => {
+  const described = describe(options)
   return {
-    ...made,
-    run(ctx: Ctx, input: z.output<NonNullable<typeof made.input>>) {
-      requireNamed(ctx, made, input)
-      return made.run(ctx, input)
+    ...described,
+    run(ctx: Ctx, input: z.output<NonNullable<typeof described.input>>) {
+      requireNamed(ctx, described, input)
+      return described.run(ctx, input)
     },
   }
 }

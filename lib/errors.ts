@@ -50,20 +50,20 @@ export class UserError extends Error {
   constructor(
     kind: UserErrorKind,
     message: Words,
-    { code = DEFAULT_CODE[kind], values: given, ...extra }: UserErrorDetails = {},
+    { code = DEFAULT_CODE[kind], values: namedValues, ...extra }: UserErrorDetails = {},
   ) {
     super(`${message}`)
     this.name = 'UserError'
     this.kind = kind
     this.code = code
-    const { sentences, ...values } = withCodes(given ?? {})
+    const { sentences, ...values } = withCodes(namedValues ?? {})
     const all = {
       ...sentences,
       ...(message instanceof Sentence && { error: message.coded }),
     }
     this.extra = {
       ...extra,
-      ...(given && { values }),
+      ...(namedValues && { values }),
       ...(Object.keys(all).length > 0 && { sentences: all }),
     }
     if (!GENERIC.has(code)) this.coded = { code, values: { ...values, ...sentences } }

@@ -67,7 +67,7 @@ export type StartOptions = {
   openApp: (
     config: Config,
     log: Log,
-    given: {
+    services: {
       /** Calls `work` before the first request, or after one that only asks whether the service runs. */
       whenDue: (work: () => void) => void
       clock: Clock
