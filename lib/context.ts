@@ -47,8 +47,8 @@ export class Ctx extends BaseCtx {
   get home(): Home {
     // On first use, because resolving a home may read files.
     if (this.#home === undefined) {
-      const found = homeOf(this.app, this)
-      this.#home = this.isReadOnly ? found.lenient : found
+      const home = homeOf(this.app, this)
+      this.#home = this.isReadOnly ? home.lenient : home
     }
     return this.#home
   }
