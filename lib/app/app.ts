@@ -540,7 +540,7 @@ export class App extends AppData {
     this.auth.close()
     await this.sessions.close()
     this.apiConversations.close()
-    this.closeData()
+    this.stopWatching()
   }
 
   protected override onSignOut(ids: readonly string[]): void {

@@ -227,7 +227,7 @@ export class AppData {
   }
 
   /** The last step of a stop. */
-  protected closeData(): void {
+  protected stopWatching(): void {
     for (const stop of this.#unwatch) stop()
   }
 
