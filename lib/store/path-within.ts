@@ -96,8 +96,14 @@ export const passedEntries = (path: string): string[] => {
   return entries
 }
 
+/** A path that is not absolute, or not in its shortest form. */
+const UNRESOLVED = /^[^/]|\/\.{0,2}(?:\/|$)/
+
 /** True for the root itself and everything below it. Both must be real paths. */
 export const isBelow = (root: string, path: string): boolean => {
+  // A step of a turn makes a thousand of these comparisons, and `relative` takes five times as long.
+  if (!UNRESOLVED.test(root) && !UNRESOLVED.test(path))
+    return path === root || path.startsWith(`${root}/`)
   const way = relative(root, path)
   return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
 }

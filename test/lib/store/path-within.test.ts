@@ -1,10 +1,16 @@
 /** Paths that try to leave their root. */
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
-import { isInside, realPath, realPaths, resolveInside } from '../../../lib/store/path-within.ts'
+import {
+  isBelow,
+  isInside,
+  realPath,
+  realPaths,
+  resolveInside,
+} from '../../../lib/store/path-within.ts'
 import { tempDir } from '../../_temp-dir.ts'
 
 const test = suite('path within')
@@ -100,6 +106,18 @@ test('many paths: the same as each alone, with one lookup of the folder of those
   } finally {
     realpathSync.native = native
   }
+})
+
+test('the short comparison says what `relative` says, for paths in every form', () => {
+  const paths = ['/', '/a', '/a/', '/a/b', '/a/b/..', '/a/./b', '//a', '/a//b', '/a/.b', '/a/..b']
+  paths.push('/ab', '/a/b/c', 'a', '.', '..', '../a', '/a/...', '/..')
+  for (const above of paths)
+    for (const path of paths)
+      assert.is(
+        isBelow(above, path),
+        !/^\.\.(?:\/|$)/.test(relative(above, path)),
+        `${path} below ${above}`,
+      )
 })
 
 test.run()
