@@ -51,7 +51,12 @@ export const smallUndici = {
       resolveDir: root,
     }))
     build.onLoad({ filter: /.*/, namespace: 'unused' }, () => ({
-      contents: `class NotBuilt {}
+      // Made with a symbol, by undici itself, while it loads.
+      contents: `class NotBuilt {
+  constructor(by) {
+    if (typeof by !== 'symbol') throw new Error('The build leaves this part of undici out.')
+  }
+}
 module.exports = new Proxy({}, { get: () => NotBuilt })`,
     }))
   },

@@ -181,7 +181,7 @@ export const SENTENCES = {
     'The {event} hook “{command}” objected {count} times; its last objection was ignored.',
   'hook.ended_turn': 'A hook ended this answer: {reason}',
   'hook.blocked_message': 'A hook blocked your message: {reason}',
-  'checkpoint.file': '{file} can’t be undone: {reason}.',
+  'checkpoint.file': 'Changes to {file} can’t be undone: {reason}.',
   'checkpoint.large_files': 'Too large to record, so changes can’t be undone: {files}.',
   'checkpoint.unreadable': 'Unreadable, so not recorded: {files}.',
   'checkpoint.build_folders':

@@ -155,7 +155,7 @@ export class SettingsStore {
   get(): Settings {
     const raw = this.#values()
     if (this.#last?.raw !== raw)
-      this.#last = { raw: raw, settings: toSettings(raw, this.#texts, this.#options.botName) }
+      this.#last = { raw, settings: toSettings(raw, this.#texts, this.#options.botName) }
     const { defaultWorkspace } = this.#options
     const path = this.#texts.default_workspace(raw.default_workspace) || undefined
     return {

@@ -69,6 +69,8 @@ const lockWithFlock = (path: string, program: string, timeoutMs: number) =>
     // EPIPE: the helper exited before it read the input; `ended` handles it.
     child.stdin.on('error', () => child.kill())
     child.stdout.once('data', () => {
+      // The helper was told to end, and the lock with it.
+      if (isLate) return
       clearTimeout(timer)
       resolve(async () => {
         child.stdin.end()

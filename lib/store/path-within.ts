@@ -97,7 +97,7 @@ export const passedEntries = (path: string): string[] => {
 }
 
 /** A path that is not absolute, or not in its shortest form. */
-const UNRESOLVED = /^[^/]|\/\.{0,2}(?:\/|$)/
+const UNRESOLVED = /^(?!\/)|\/\.{0,2}(?:\/|$)/
 
 /** True for the root itself and everything below it. Both must be real paths. */
 export const isBelow = (root: string, path: string): boolean => {

@@ -35,7 +35,7 @@ export class AnthropicReader extends ResponseReader {
   readonly #open = new Map<unknown, OpenBlock>()
   readonly #counts: JsonObject = {}
   #stop: string | null = null
-  #streams = false
+  #isComplete = false
 
   read(event: unknown): ProviderDelta[] {
     if (!isObject(event)) return []
@@ -56,7 +56,7 @@ export class AnthropicReader extends ResponseReader {
         Object.assign(this.#counts, positiveCounts(asObject(event.usage)))
         return this.#stopped(asObject(event.delta))
       case 'message_stop':
-        this.#streams = true
+        this.#isComplete = true
         return []
       default:
         return []
@@ -64,7 +64,7 @@ export class AnthropicReader extends ResponseReader {
   }
 
   progress() {
-    return this.#streams ? 'complete' : this.#stop === null ? 'streaming' : 'finished'
+    return this.#isComplete ? 'complete' : this.#stop === null ? 'streaming' : 'finished'
   }
 
   isIntact(): boolean {
@@ -145,7 +145,7 @@ export class AnthropicReader extends ResponseReader {
       ...this.#closeBlock(index),
     ])
     Object.assign(this.#counts, asObject(message.usage))
-    this.#streams = true
+    this.#isComplete = true
     return [...deltas, ...this.#stopped(message)]
   }
 }

@@ -4,7 +4,7 @@ import { NO_TERMINAL_ENV } from '../../base/no-terminal-env.ts'
 import { shellQuote } from '../../base/shell-quote.ts'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import type { CommandPlacement, CommandRunner, PlacedProgram } from '../../agent/tool-services.ts'
 import { killGroup, type OnEnd } from '../../base/process.ts'
 import { messageOf, unavailable, wordsOf } from '../../errors.ts'
@@ -215,6 +215,6 @@ export class ContainerRunner implements CommandRunner {
     const place = this.#containerNow()
       ?.places()
       .find(({ target }) => isBelow(target, path))
-    return place ? `${place.source}${path.slice(place.target.length)}` : path
+    return place ? join(place.source, relative(place.target, path)) : path
   }
 }

@@ -109,7 +109,19 @@ test('many paths: the same as each alone, with one lookup of the folder of those
 })
 
 test('the short comparison says what `relative` says, for paths in every form', () => {
-  const paths = ['/', '/a', '/a/', '/a/b', '/a/b/..', '/a/./b', '//a', '/a//b', '/a/.b', '/a/..b']
+  const paths = [
+    '',
+    '/',
+    '/a',
+    '/a/',
+    '/a/b',
+    '/a/b/..',
+    '/a/./b',
+    '//a',
+    '/a//b',
+    '/a/.b',
+    '/a/..b',
+  ]
   paths.push('/ab', '/a/b/c', 'a', '.', '..', '../a', '/a/...', '/..')
   for (const above of paths)
     for (const path of paths)

@@ -170,6 +170,21 @@ test('nothing runs without a program, a service, an image, or valid settings; th
   assert.ok(existsSync(join(place.bench.workspace, 'here')))
 })
 
+test('a path in a volume is the file of this computer, however the volume is written', async context => {
+  const volumes = ['/srv/one:/one/', '/srv/two:/mnt/./two', '/srv/three:/three']
+  const place = open(context, { ...IMAGE, docker_volumes: volumes })
+  assert.is((await place.run('true')).exit_code, 0)
+  for (const [inside, here] of [
+    ['/one/a.csv', '/srv/one/a.csv'],
+    ['/one', '/srv/one'],
+    ['/one-old/key', '/one-old/key'],
+    ['/one/-old/key', '/srv/one/-old/key'],
+    ['/mnt/two/a', '/srv/two/a'],
+    ['//three/a', '/srv/three/a'],
+  ] as const)
+    assert.is(place.runner.hostPath(inside), here)
+})
+
 test('a long download does not hold the turn; commands run when it is done', async context => {
   const { docker } = context
   docker.state({ images: [] })
