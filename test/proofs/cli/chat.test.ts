@@ -58,7 +58,7 @@ test('hooks of config.yaml run, block, and their failures are reported', async (
   const { err } = await desk.talk(['chat', 'go'])
   assert.not(existsSync(mark))
   assert.match(JSON.stringify(provider.requests[1]?.body.messages.at(-1)), /not today/)
-  assert.match(err, /PostToolUse hook "exit 5" failed/)
+  assert.match(err, /PostToolUse hook “exit 5” failed/)
 })
 
 const sandboxed = reason === null ? test : test.skip
